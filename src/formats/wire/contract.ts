@@ -45,7 +45,7 @@ export interface RequestCodec {
   /** Decodes a body for another wire. Fields that cannot be translated are added to `notes`. */
   decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
-  /** Word ids of the output-bound fields that are removed from a body for this deployment. */
+  /** Word ids (`WordTable`) of the output-bound fields that are removed for this deployment. */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /** Edits a body that stays in this wire, for example by the wire profile and the output bound. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;

@@ -22,7 +22,7 @@ export interface Modality<R extends CallRequest> {
    * replaces the client's output bound, if the modality has one.
    */
   quote(request: R, deployment: Deployment, outputTokens?: number): MicroUsd;
-  /** The input tokens claimed from rate limits on tokens; absent: `estimatedInputTokens`. */
+  /** The input tokens to claim from token rate limits; absent: `estimatedInputTokens`. */
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
   /** Which configured time limits apply; absent: the limits of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";

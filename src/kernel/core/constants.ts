@@ -42,7 +42,7 @@ export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
 export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
-/** Calls whose clients left may be this many times as many for all models together as for one. */
+/** Limit on calls whose clients left: all models together get this many times one model's limit. */
 export const DEPARTED_MODELS_MAX: number = 4;
 
 /** If a provider reports more tokens than this for one answer, the report is ignored. */
@@ -97,7 +97,7 @@ export const USAGE_FILES_PER_ORG_MAX: number = 4;
 export const USAGE_SUMS_PER_ORG_MAX: number = 2;
 /** How many more sums of an organization may wait: a dashboard asks for several sums at once. */
 export const USAGE_SUMS_WAITING_MAX: number = 8;
-/** Longer than running reads take to fail if the store is away, so that waiting reads get turns. */
+/** Longer than a running read takes to fail if the store is away, so that the next gets a turn. */
 export const ORG_READ_WAIT_MS: number = 10_000;
 /** The most token-count requests of an organization that a process forwards at once. */
 export const TOKEN_COUNTS_PER_ORG_MAX: number = 32;
@@ -130,7 +130,7 @@ export const REPORT_CONNECTIONS_MAX: number = 3;
 export const OTHER_CONNECTIONS_MAX: number = REPORT_CONNECTIONS_MAX + 4;
 /** `max_connections` of the embedded PostgreSQL. */
 export const EMBEDDED_CONNECTIONS_MAX: number = 100;
-/** How many of these PostgreSQL reserves for superusers; the program's role is not a superuser. */
+/** How many connections the embedded PostgreSQL reserves for superusers, not for this program. */
 export const EMBEDDED_CONNECTIONS_KEPT: number = 3;
 
 export const REPORT_GROUPS_MAX: number = 200;
@@ -169,7 +169,7 @@ export const LISTING_HOURS_KEPT: number = 72;
 export const LISTING_HOUR_DELAY_MINUTES: number = 5;
 export const LISTING_HOUR_AGAIN_HOURS: number = 3;
 
-/** A day is public only with this many organizations and `PUBLIC_FIGURES_CALLS_MIN` calls. */
+/** A day is not public below this many organizations or `PUBLIC_FIGURES_CALLS_MIN` calls. */
 export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
 export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
 

@@ -10,7 +10,7 @@ function csvField(field: string | null): string {
 
 const NEEDS_QUOTES = /^$|[",\r\n]|^\s|\s$/;
 
-/** Puts an apostrophe before text that a spreadsheet would run as a formula; for people's files. */
+/** Puts an apostrophe before a formula, which a spreadsheet would run; for files people open. */
 export function plainCell(text: string): string {
   return BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }

@@ -176,7 +176,7 @@ export interface LimitDetail {
 export interface RefusalFigures {
   /** `limit`, `used` and `asked` are in requests or in tokens. */
   readonly limit?: number;
-  /** `used` is how much of the limit was used when the request came; `asked`, how much it adds. */
+  /** `used` is the use of the limit when the request came; `asked` is how much the request adds. */
   readonly used?: number;
   readonly asked?: number;
   readonly cap?: MicroUsd;

@@ -4,7 +4,7 @@ import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts"
 
 export interface Family {
   readonly name: MetricName;
-  /** Yields head and samples in parts, between which other work runs; nothing without samples. */
+  /** Yields the metric's text in parts, between which other work runs; nothing without samples. */
   parts(form: TextForm): Iterable<string>;
 }
 

@@ -185,7 +185,7 @@ export class RedisLink {
   }
 
   /**
-   * Removes every key that begins with `beginning`, on all servers. Returns how many it removed.
+   * Removes every key that begins with `beginning`, on all servers. Returns how many there were.
    */
   async removeAll(beginning: string): Promise<number> {
     const client = this.#client;

@@ -181,7 +181,7 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
     return this.wire.requests.countTokens(this.doc);
   }
 
-  /** The call decoded for another wire, once. Do not use it unless `needs.refused` is empty. */
+  /** Decodes the call for another wire, once. Do not use it unless `needs.refused` is empty. */
   decoded(): DecodedCall {
     if (this.#decoded === undefined) {
       const needs = new TranslationIssues();

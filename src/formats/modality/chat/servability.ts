@@ -96,7 +96,7 @@ function logprobsProblem({
   return { field: "top_logprobs", message };
 }
 
-/** Applies `undeclaredPrice`. With `require_parameters`, also refuses fields that would be lost. */
+/** Refuses undeclared priced fields and, with `require_parameters`, fields that would be lost. */
 function pricingProblem(
   request: ParsedChatRequest,
   deployment: Deployment,

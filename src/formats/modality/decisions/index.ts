@@ -27,7 +27,7 @@ export const decisions: Modality<ParsedDecisionRequest> = {
       output: request.outputTokens,
     });
   },
-  // Some providers count `state` once per question, so rate limits claim the largest count.
+  // Some providers count `state` once per question. The largest count is claimed from rate limits.
   inputTokens: (request, deployments) =>
     Math.max(
       request.estimatedInputTokens,

@@ -58,7 +58,7 @@ export class ParsedVideoRequest extends ParsedBody implements CallRequest {
   readonly estimatedInputTokens: number;
   /** 0, because a video is measured in seconds, not in output tokens. */
   readonly outputTokens = 0;
-  /** The prompt and every field that is not in `ownNames` and not null, by name. */
+  /** By name, the prompt and all other fields that are neither null nor in `ownNames`. */
   readonly nodes: ReadonlyMap<string, JsonNode>;
 
   constructor(doc: JsonDocument, { seconds, nodes }: VideoFields) {

@@ -65,11 +65,11 @@ export interface AnswerBridge {
    * the usage if the wire reports usage before an error.
    */
   fail(refusal: Refusal, costUsd: string): Output;
-  /** Bytes that keep a silent stream open; undefined if it has ended, and for other answers. */
+  /** Bytes that keep a silent stream open; undefined after its end, and for JSON answers. */
   keepAlive(): Output | undefined;
 }
 
-/** The model that an answer reports: the first name, or a later name that is not the listing's. */
+/** The first model name that an answer reports, or the first that the listing does not allow. */
 export class ServedModelNote {
   served: ServedModel | undefined;
   readonly #names: ModelNames;

@@ -54,7 +54,7 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
 /** Classifies the error in the body of a 200. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const errorText = extractErrorText(body);
-  // Without a known code, refused content or an overflow counts as 400: the request caused it.
+  // If no code gives a status, refused content or an overflow counts as 400, a faulty request.
   const isOfRequest = matchesWording(errorText, contentPolicyWording) || isOverflow(errorText);
   return classify({
     status: findStatus(errorText) ?? (isOfRequest ? 400 : 502),

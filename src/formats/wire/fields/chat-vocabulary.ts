@@ -6,7 +6,7 @@ import {
   WordTable,
 } from "../../../kernel/index.ts";
 
-/** The keys and words that code looks up by word id. */
+/** Keys and words that the code recognizes in bodies by a number, the word id (`WordTable`). */
 // prettier-ignore
 const NAMES = [
   "__proto__", "allow_fallbacks", "allowed_callers", "allowed_tools", "any", "arguments",

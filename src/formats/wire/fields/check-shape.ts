@@ -151,8 +151,8 @@ export function shape(fields: Fields, rules: ShapeRules = {}): Check {
 const mustBeObject = problem("must be an object");
 
 /**
- * For each word id, the last object (`round`) that had the word as a key. Numbering the objects
- * avoids clearing a set for each object.
+ * For each word id, the number (`round`) of the last object that had the word as a key. Numbering
+ * the objects avoids clearing a set for each object.
  */
 const seenInRound = new Float64Array(chatVocabulary.size + 1);
 let round = 0;

@@ -160,7 +160,7 @@ export const GATEWAY_FIELDS = [
 /** Routing fields of other gateways. They are never forwarded, and are reported as dropped. */
 const DROPPED_EVERYWHERE = ["route", "models", "transforms"] as const;
 
-/** Word ids of members that are cut out of a forwarded body, which may get a new `provider`. */
+/** Word ids (`WordTable`) of members cut out of a forwarded body; it may get a new `provider`. */
 export const KEPT_BACK: readonly number[] = [
   word.provider,
   ...DROPPED_EVERYWHERE.map((name) => word[name]),

@@ -44,7 +44,7 @@ const TELLING_BYTES_MIN = 11;
 
 /** Maximum length of a key that is compared with forbidden names, all of which are shorter. */
 const NAME_CHARS_MAX = 64;
-/** Maximum bytes of such a key, with its quotes. An escaped letter (`\u0061`) has six bytes. */
+/** Maximum bytes of a compared key, with its quotes. An escaped letter (`\u0061`) has six bytes. */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
 /** Names that some JSON parsers treat specially. No request has them at its top level. */

@@ -22,7 +22,7 @@ export interface ChatCall {
   /** False if the client wants at most one tool call in an answer. */
   readonly parallelTools: boolean;
   readonly stops: readonly JsonText[];
-  /** `temperature` and `topP` are the number texts that the client sent. */
+  /** `temperature` and `topP` are numbers as the client wrote them. */
   readonly temperature: JsonText | undefined;
   readonly topP: JsonText | undefined;
   readonly effort: Effort | undefined;

@@ -36,7 +36,7 @@ export function relayText(
   };
 }
 
-/** The span of the object that is the whole of a JSON text. */
+/** The span of a JSON text that is one object. */
 export function rootSpan(text: string): Span {
   return { start: skipSpace(text, 0), end: text.length };
 }

@@ -41,7 +41,7 @@ export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
 
 interface DropRule {
-  /** Word ids of members that are translated or refused. All others are dropped. */
+  /** Word ids (`WordTable`) of members that are translated or refused. All others are dropped. */
   readonly carried: ReadonlySet<number>;
   /** Text before each dropped name in the report, such as `messages[].`. */
   readonly path: string;

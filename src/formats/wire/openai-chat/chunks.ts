@@ -84,7 +84,7 @@ export function lastChunk(head: string, finish: string | null, usage?: string): 
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
 }
 
-/** True for a cost above 0. Earlier attempts can have cost money even if the last one did not. */
+/** True for a cost above 0. Earlier attempts can have a cost even if this one reported no usage. */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }

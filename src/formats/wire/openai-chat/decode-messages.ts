@@ -18,8 +18,8 @@ import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/tra
 import { partKind } from "./check-request.ts";
 
 /**
- * Tool results become part of a user message. If all messages are system messages, the last of
- * their texts becomes a user message, because wire_b requires one and wire_a does not.
+ * Tool results become part of a user message. If only system texts remain, the last one becomes a
+ * user message, because wire_b requires a user message and wire_a does not.
  */
 export function decodeMessages(
   doc: JsonDocument,

@@ -280,7 +280,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return chunkHead(this.#names);
   }
 
-  /** The provider's own usage, which may have details unknown to the gateway, with the cost. */
+  /** The provider's usage, perhaps with details unknown to the gateway, and the client's cost. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return usageJson(this.report?.usage, costUsd);

@@ -41,7 +41,7 @@ export class CallFragments {
     return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
   }
 
-  /** Undefined if it is passed on unchanged: it is correct, no object, or of one call too many. */
+  /** Undefined for a fragment to pass on unchanged: correct, no object, or of one call too many. */
   #findMend(fragment: unknown): ((text: string) => string) | undefined {
     const call = this.#reader.read(fragment, () => undefined);
     const fields = asObject(fragment);
@@ -172,7 +172,7 @@ class OpenCall {
   signature = "";
   isStarted = false;
   held = "";
-  /** After complete arguments, a named fragment without an index starts another call. */
+  /** Once the arguments are complete, a named fragment without an index starts another call. */
   readonly progress = new JsonProgress();
 
   constructor(call: number) {
@@ -292,8 +292,8 @@ function argumentText(value: unknown): string {
 }
 
 /**
- * Google accepts this for a lost signature, and answers 400 to a call of the current turn without
- * one (ai.google.dev, thought signatures, read 22 November 2026).
+ * Google accepts this in place of a lost signature, and answers 400 to a call of the current turn
+ * without any (ai.google.dev, thought signatures, read 22 November 2026).
  */
 export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 
