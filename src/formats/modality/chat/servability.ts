@@ -136,7 +136,7 @@ function lostFieldProblem(names: readonly string[]): Unservable | undefined {
   };
 }
 
-/** Drops what no answer needs: undeclared priced fields, and fields whose beta name is dropped. */
+/** Lists what no answer needs: undeclared priced fields, and fields whose beta name is dropped. */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
   const passes = deployment.passesPricedFields === true;

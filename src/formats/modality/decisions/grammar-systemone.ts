@@ -215,7 +215,7 @@ function isContent(doc: JsonDocument, node: JsonNode): boolean {
   return (doc.isObject(node) || doc.isArray(node)) && doc.count(node) > 1;
 }
 
-/** Joins the instructions and the schema's description. Without criteria, one is required. */
+/** Joins instructions and schema description. Without criteria, one of the two is required. */
 function withInstructions(
   doc: JsonDocument,
   members: Members,

@@ -72,8 +72,7 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > IMAGE_BYTES_MAX) {
       this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
-      // Further bytes are only counted, because an answer above the maximum must fail as "too
-      // large".
+      // Further bytes are only counted: an answer above the maximum must fail as "too large".
       this.#parser = undefined;
     }
   }
