@@ -14,7 +14,7 @@ export interface Wire {
   readonly id: WireId;
   /** Errors on this path and below it have the format of this wire. */
   readonly clientPath: string;
-  /** The name in `POST /v1/route?for=`. */
+  /** The wire's name in the query of a dry run, `POST /v1/route?for=`. */
   readonly dryRunName: string;
   readonly requests: RequestCodec;
   readonly answers: AnswerCodec;
@@ -45,7 +45,7 @@ export interface RequestCodec {
   /** Decodes a body for another wire. Fields that cannot be translated are added to `notes`. */
   decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
-  /** Word ids of the output-bound fields that are removed from a body for this deployment. */
+  /** Word ids (`WordTable`) of the output-bound fields that are removed for this deployment. */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /** Edits a body that stays in this wire, for example by the wire profile and the output bound. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
@@ -72,7 +72,7 @@ export interface EncodeTarget {
 }
 
 export interface StreamCodec {
-  /** Decodes for a client of another wire. `isStopSequence` knows the client's stop sequences. */
+  /** Decodes for a client of another wire, whose stop sequences `isStopSequence` recognizes. */
   decoder(
     isStopSequence: (word: string) => boolean,
     note: ServedModelNote,

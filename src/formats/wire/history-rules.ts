@@ -88,7 +88,7 @@ function editMessage(doc: JsonDocument, node: JsonNode, rules: Rules, edits: His
   if (rules.has("text-only-content")) joinTexts(doc, content, edits);
 }
 
-/** Joins content of texts only: a line break replaces the bytes between them; no text is copied. */
+/** Joins content that has only texts: a line break replaces the bytes between two texts. */
 function joinTexts(doc: JsonDocument, content: JsonNode, { replaced }: HistoryEdits): void {
   if (content === ABSENT || !doc.isArray(content)) return;
   const gaps: HistoryEdits["replaced"] = [];

@@ -22,7 +22,7 @@ export interface Modality<R extends CallRequest> {
    * replaces the client's output bound, if the modality has one.
    */
   quote(request: R, deployment: Deployment, outputTokens?: number): MicroUsd;
-  /** The input tokens claimed from rate limits on tokens; absent: `estimatedInputTokens`. */
+  /** The input tokens to claim from token rate limits; absent: `estimatedInputTokens`. */
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
   /** Which configured time limits apply; absent: the limits of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";
@@ -53,8 +53,9 @@ export interface CallRequest {
 }
 
 /**
- * The client's name for the conversation (`isNamed`), or the first bytes of its messages. Among
- * equals, routing prefers the deployment that served it last, whose provider may cache the prompt.
+ * The client's name for the conversation (`isNamed`), or the first bytes of its messages. Of
+ * equally good deployments, routing prefers the one that served the conversation last, because its
+ * provider may have cached the prompt.
  */
 export interface Conversation {
   readonly isNamed: boolean;

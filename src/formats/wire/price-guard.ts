@@ -145,7 +145,7 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
     const type = doc.present(tool, word.type);
     if (type !== ABSENT && !isClientTool(doc, type)) {
       const text = doc.text(type).slice(0, TYPE_CHARS_MAX);
-      // A listing declares the type as the name of a parameter: `tools` opens no hosted tool.
+      // A listing declares a hosted tool by its type, as a parameter; `tools` is not enough.
       const names = [text, text.replace(/_\d+$/, "")];
       found.push({ field: codec.renderPath(["tools", index, "type"]), names, node: tool });
     }

@@ -181,9 +181,7 @@ export function findAction(name: string): Action | undefined {
   return actionNames().some((each) => each === name) ? ACTIONS[name as ActionName] : undefined;
 }
 
-/**
- * Returns the sentence that follows the actor's name; `name` is the changed thing's name, if any.
- */
+/** Returns the words that follow the actor's name; `name` is the changed thing's name, if any. */
 export function changeSentence(
   change: {
     readonly action: string;

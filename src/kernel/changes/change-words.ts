@@ -1,6 +1,6 @@
 import { ROLES, ROLE_WORDS } from "../core/roles.ts";
 
-/** Dollars are decimal strings, instants ISO 8601. Holds no key and no token. */
+/** Field values of a change: dollars as decimal strings, instants as ISO 8601, no key or token. */
 export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
 >;

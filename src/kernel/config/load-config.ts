@@ -84,8 +84,8 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
 }
 
 /**
- * If a setting's variable is shorter, another name counts as its misspelling only if two characters
- * are swapped: `TM_DATE`, which resembles `TM_DATA`, may be a variable of another tool.
+ * If a setting's variable has fewer characters than this, only swapped characters count as a
+ * misspelling: `TM_DATE`, which resembles `TM_DATA`, may be a variable of another tool.
  */
 const SHORT_NAME_CHARS = 8;
 

@@ -98,7 +98,7 @@ export class LentBuffer {
 
 /**
  * Keeps bytes without joining them. Large chunks are kept as they are. Small ones are copied into
- * pages, because a chunk of one byte, kept as a buffer of its own, would occupy more than 200
+ * shared pages, because a chunk of one byte in a buffer of its own would occupy more than 200
  * bytes. The first chunk is kept as it is, because it is often the only one.
  */
 export class HeldBytes {

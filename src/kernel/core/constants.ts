@@ -42,7 +42,7 @@ export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
 export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
-/** For calls whose client left: the limit of all models is this multiple of one model's limit. */
+/** Limit on calls whose clients left: all models together get this many times one model's limit. */
 export const DEPARTED_MODELS_MAX: number = 4;
 
 /** If a provider reports more tokens than this for one answer, the report is ignored. */
@@ -56,7 +56,7 @@ export const CONSOLE_KEY_REQUESTS_PER_MINUTE: number = 300;
 export const MANAGED_KEY_REQUESTS_PER_MINUTE: number = 60;
 export const TOKENS_PER_MINUTE: number = 1_000_000;
 export const CONCURRENT_REQUESTS_MAX: number = 8;
-/** Per key and per organization. No setting lowers it, so a limit set too low can be raised. */
+/** Per key and organization. Nobody can lower it, so a limit that was set too low can be raised. */
 export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
@@ -74,9 +74,7 @@ export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
 export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
 /** Default of `arriving_bytes_max`: bytes of incomplete request bodies, per process. */
 export const ARRIVING_BYTES_MAX: number = 512 * MiB;
-/**
- * Longer answers are written in slices: each slice that goes out shows that the client still reads.
- */
+/** Longer answers are written in slices: each that goes out shows that the client still reads. */
 export const ANSWER_SLICE_BYTES: number = 64 * 1024;
 /** How long a connection stays open after its last answer, for the client to receive it. */
 export const LINGER_MS: number = 1_000;
@@ -99,7 +97,7 @@ export const USAGE_FILES_PER_ORG_MAX: number = 4;
 export const USAGE_SUMS_PER_ORG_MAX: number = 2;
 /** How many more sums of an organization may wait: a dashboard asks for several sums at once. */
 export const USAGE_SUMS_WAITING_MAX: number = 8;
-/** Longer than running reads take to fail if the store is away, so that waiting reads get turns. */
+/** Longer than a running read takes to fail if the store is away, so that the next gets a turn. */
 export const ORG_READ_WAIT_MS: number = 10_000;
 /** The most token-count requests of an organization that a process forwards at once. */
 export const TOKEN_COUNTS_PER_ORG_MAX: number = 32;
@@ -132,7 +130,7 @@ export const REPORT_CONNECTIONS_MAX: number = 3;
 export const OTHER_CONNECTIONS_MAX: number = REPORT_CONNECTIONS_MAX + 4;
 /** `max_connections` of the embedded PostgreSQL. */
 export const EMBEDDED_CONNECTIONS_MAX: number = 100;
-/** How many of these PostgreSQL reserves for superusers; the program's role is not a superuser. */
+/** How many connections the embedded PostgreSQL reserves for superusers, not for this program. */
 export const EMBEDDED_CONNECTIONS_KEPT: number = 3;
 
 export const REPORT_GROUPS_MAX: number = 200;
@@ -171,9 +169,7 @@ export const LISTING_HOURS_KEPT: number = 72;
 export const LISTING_HOUR_DELAY_MINUTES: number = 5;
 export const LISTING_HOUR_AGAIN_HOURS: number = 3;
 
-/**
- * A day is public only with at least this many organizations and `PUBLIC_FIGURES_CALLS_MIN` calls.
- */
+/** A day is not public below this many organizations or `PUBLIC_FIGURES_CALLS_MIN` calls. */
 export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
 export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
 

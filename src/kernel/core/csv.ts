@@ -10,7 +10,7 @@ function csvField(field: string | null): string {
 
 const NEEDS_QUOTES = /^$|[",\r\n]|^\s|\s$/;
 
-/** Puts an apostrophe before text that a spreadsheet would run; use it for files people open. */
+/** Puts an apostrophe before a formula, which a spreadsheet would run; for files people open. */
 export function plainCell(text: string): string {
   return BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
@@ -29,9 +29,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const LINE_END = 0x0a;
 
-/**
- * Reads lines of `csvLine` that end in `\n`, from chunks of any size. Null and "" stay distinct.
- */
+/** Reads lines of `csvLine` ending in `\n`, from chunks of any size. Null and "" stay distinct. */
 export class CsvReader {
   #row: (string | null)[] = [];
   #field = "";

@@ -2,7 +2,8 @@ import { assert } from "./assert.ts";
 
 /**
  * A bounded cache whose values expire a fixed time after they were read from their source. Values
- * are set soon after that, so insertion order is about expiry order. A full cache drops the oldest.
+ * are set soon after they were read, so the order of insertion is nearly the order of expiry. A
+ * full cache drops the oldest.
  */
 export class ExpiringCache<T> {
   readonly #entries = new Map<string, { readonly value: T; readonly untilMs: number }>();

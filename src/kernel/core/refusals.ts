@@ -176,7 +176,7 @@ export interface LimitDetail {
 export interface RefusalFigures {
   /** `limit`, `used` and `asked` are in requests or in tokens. */
   readonly limit?: number;
-  /** `used` is how much of the limit was used when the request came; `asked`, how much it adds. */
+  /** `used` is the use of the limit when the request came; `asked` is how much the request adds. */
   readonly used?: number;
   readonly asked?: number;
   readonly cap?: MicroUsd;
@@ -205,9 +205,7 @@ export interface Refusal {
   readonly capResetAtMs?: number;
   /** Present only for a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
-  /**
-   * `error.details.error_code` on wire_b, which makes an official client resend the conversation.
-   */
+  /** `error.details.error_code` on wire_b: with it, an official client resends the conversation. */
   readonly errorCode?: "thread_unsupported_request";
   readonly upstreamStatus?: number;
 }

@@ -145,7 +145,8 @@ const PIECE_CHARS = 65_536;
 
 /**
  * Repeats work in this process: each run begins a fixed time after the previous one ended. If only
- * one process may work, it must be chosen through the store. The timer keeps no process alive.
+ * one process may do the work, choose that process through the store. The timer keeps no process
+ * alive.
  */
 export class Job {
   readonly #everyMs: number;

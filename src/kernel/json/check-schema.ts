@@ -25,10 +25,10 @@ export interface SchemaWords {
 }
 
 /**
- * Returns a function that returns the first fault of a value; the schema is compiled at its first
- * call. The schema has the texts of the messages: `description` continues "must be …", `title`
- * describes a missing field and is the noun for a number of entries, and `says` replaces the whole
- * message if `description` is written for readers of the API.
+ * Returns a function that returns the first fault of a value. Its first call compiles the schema.
+ * The schema has the texts of the messages: `description` continues "must be …", `title` describes
+ * a missing field and is the noun for a number of entries, and `says` replaces the whole message if
+ * `description` is written for readers of the API.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);

@@ -6,9 +6,9 @@ export interface DescribedDocument {
 }
 
 /**
- * Copies an OpenAPI document and describes each field and parameter that has no description: with
- * entry `parent.name` of `words`, or else with entry `name`. The parent of a field is a field or a
- * named schema; that of a parameter is `parameter`, unless its schema has a description.
+ * Copies an OpenAPI document and adds missing descriptions of fields and parameters from `words`:
+ * the entry `parent.name`, or else the entry `name`. A field's parent is a field or a named schema;
+ * a parameter's is `parameter`. If a parameter's schema has a description, the parameter gets that.
  */
 export function describeFields(
   document: object,

@@ -48,7 +48,7 @@ export class JsonDocument {
   readonly #tape: Int32Array;
   readonly #words: WordTable;
   readonly #part: PlacedPart | undefined;
-  /** Nodes from here on are shifted in `#tape`, which lacks those of `#part`. Default: its end. */
+  /** The first node of `#part`, or the tape's end. `#tape` has later nodes at lower indexes. */
   readonly #partNode: JsonNode;
 
   constructor(
@@ -97,7 +97,7 @@ export class JsonDocument {
     return this.kind(node) === TRUE_KIND;
   }
 
-  /** Returns the offset of the node's first byte in the body, which is a string's opening quote. */
+  /** The offset of the node's first byte in the body; for a string, of its opening quote. */
   start(node: JsonNode): number {
     return this.#entry(node, START);
   }

@@ -2,20 +2,19 @@ export const JSON_DEPTH_MAX: number = 64;
 
 export const JSON_KEYS_MAX: number = 50_000;
 
-/** The most values and keys of a body on the tape, which bounds the memory of a scan. */
+/** The most values and keys that a body's tape (see `JsonDocument`) may have; bounds its memory. */
 export const JSON_VALUES_MAX = 250_000;
 
-/** The most unknown names per object, and escaped or non-ASCII names per body: slow to check. */
+/** The most unknown names per object, and the most escaped or non-ASCII names per body. */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
-/**
- * The most values and keys in a part of an answer that is passed on unparsed: checked within 0.1 s.
- */
+/** The most values and keys in a part of an answer that is passed on unparsed: 0.1 s to check. */
 export const PASSED_VALUES_MAX = 1_200_000;
 
 /**
- * A container nested deeper is checked, but it is a single value on the tape, without its content.
- * The gateway reads nothing deeper than an image in a document in a tool result, at depth 10.
+ * A container nested deeper than this is checked, but a `JsonDocument` has it as a single value
+ * without its content. The gateway reads nothing deeper than an image in a document in a tool
+ * result, at depth 10.
  */
 export const READ_DEPTH_MAX = 10;
 

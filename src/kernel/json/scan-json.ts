@@ -62,7 +62,7 @@ export type ScannedJson =
   | { readonly ok: false; readonly fault: JsonFault };
 
 interface Kept {
-  /** A value inside more open containers than this is checked, but not recorded on the tape. */
+  /** A value inside more open containers than this is checked, but not recorded in the document. */
   readonly deepest: number;
   readonly keysMax: number;
   /** The most values and keys that are checked but not recorded. */
@@ -205,7 +205,7 @@ class Scan {
     return this.#mayRepeat(word) ? this.#repeatedValue() : this.#value();
   }
 
-  /** True if the value may be skipped. A document has only one part: duplicates are scanned. */
+  /** True if the value may be a known part. A document has one at most: duplicates are scanned. */
   #mayRepeat(word: number): boolean {
     const isNamed = word !== 0 && word === this.#rules.repeated && this.#depth === 1;
     return isNamed && this.#part === undefined;

@@ -20,9 +20,7 @@ type SchemasOf<R, F extends Readonly<Record<string, Field<R, TSchema>>>> = {
   [N in keyof F]: F[N]["schema"];
 };
 
-/**
- * Builds an object's schema, and `show`, which makes the object; both have the same field order.
- */
+/** Builds an object's schema and `show`, which makes the object; both have the same field order. */
 export function shape<R, F extends Readonly<Record<string, Field<R, TSchema>>>>(
   make: (is: DefineField<R>) => F,
 ): Shape<R, TObject<SchemasOf<R, F>>> {

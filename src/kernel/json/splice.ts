@@ -9,7 +9,7 @@ import type { JsonText } from "./json-text.ts";
 export class Splice {
   readonly #doc: JsonDocument;
   readonly #edits: Edit[] = [];
-  /** Removed keys by object. Which commas to cut depends on all of them, so `result` cuts them. */
+  /** Removed keys by object. `result` cuts them: which commas go depends on all removed keys. */
   readonly #removed = new Map<JsonNode, Set<JsonNode>>();
   readonly #prefixes = new Map<JsonNode, string>();
   #inserted = "";
@@ -76,7 +76,7 @@ export class Splice {
     for (const key of doc.keys(object)) {
       const valueEnd = doc.end(doc.valueOf(key));
       if (removed.has(key)) {
-        // The comma before a removed member is cut if an earlier one is kept, else the comma after.
+        // The comma before a removed member goes if an earlier member stays; else, the comma after.
         if (keptEnd !== ABSENT) this.#cut(previousEnd, valueEnd);
         else if (droppedFrom === ABSENT) droppedFrom = doc.start(key);
       } else {

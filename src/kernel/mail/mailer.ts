@@ -58,7 +58,7 @@ export function openMailer(
   });
   const send = async (asked: MailMessage): Promise<MailAnswer> => {
     const { to, attachments = [], stopUrl, ...message } = asked;
-    // Mail programs could read any other text as another mailbox, which was never checked.
+    // If the text is more than a plain address, mail could go to another, unchecked mailbox.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;

@@ -4,7 +4,7 @@ import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts"
 
 export interface Family {
   readonly name: MetricName;
-  /** Yields head and samples in parts, between which other work runs; nothing without samples. */
+  /** Yields the metric's text in parts, between which other work runs; nothing without samples. */
   parts(form: TextForm): Iterable<string>;
 }
 
@@ -275,9 +275,7 @@ export class ListingFold {
     return labels === OTHER_LISTING;
   }
 
-  /**
-   * Makes a family for each map, whose keys are provider, model and other labels, joined by `|`.
-   */
+  /** Makes a family for each map. Its keys are provider, model and other labels, joined by `|`. */
   counters(
     maps: Readonly<Partial<Record<MetricNameOf<"counter">, ReadonlyMap<string, number>>>>,
   ): readonly Family[] {

@@ -1,7 +1,7 @@
 /** A label has `values` or, if they cannot be listed, `of`, which describes them. */
 export interface MetricLabel {
   readonly name: string;
-  /** All possible values. Unless `mayBeEmpty`, counters start with each, so rates begin at 0. */
+  /** All possible values. Unless `mayBeEmpty`, a counter shows each as 0 before its first use. */
   readonly values?: readonly string[];
   readonly of?: string;
 }

@@ -97,7 +97,7 @@ const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
 const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
   from pg_tables where tablename = 'schema_step'`;
 
-/** True if `first` keeps its session while `second` is busy, and `second` does not see its mark. */
+/** True if each connection keeps a session of its own, without settings that the other made. */
 async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   const mark = String(randomInt(2 ** 31));
   const own = await queryOneInTime<Session>(first, MARK_SQL, [mark]);

@@ -110,7 +110,7 @@ export function text<T extends string>(name: string): Column<T> {
   return stored(name, "text", { isPlain: false });
 }
 
-/** A text column. A batch writes no quotes, so only letters, digits, `-`, `_` and `/` into it. */
+/** A text column of letters, digits, `-`, `_` and `/` only, because a batch writes no quotes. */
 export function word<T extends string>(name: string, type: "text" | "uuid" = "text"): Column<T> {
   return stored(name, type);
 }

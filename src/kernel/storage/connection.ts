@@ -52,7 +52,7 @@ export function openClient(
   return new Made({ ...config, connectionString });
 }
 
-/** The driver ignores a password function beside a connection string, so it is set here. */
+/** The driver ignores a password function beside a connection string, so this class sets it. */
 function askingClient({ password }: AskedAddress): typeof Client {
   return class extends Client {
     constructor(config?: string | ClientConfig) {

@@ -184,7 +184,7 @@ function createUser(name: string): SystemUser | undefined {
 /** The only variables that PostgreSQL gets from this process. Others may contain a secret. */
 const PASSED_ON = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
 
-/** Returns a minimal environment: a database session that may read files can read all of it. */
+/** Returns few variables, because a database session that may read files can read all of them. */
 export function embeddedEnvironment(): Record<string, string> {
   const passed = PASSED_ON.flatMap((name): [string, string][] => {
     const value = process.env[name];

@@ -17,11 +17,9 @@ import { isAlive, ownIdentity } from "./process-identity.ts";
 
 /** The folder of one embedded PostgreSQL. PostgreSQL owns `cluster/`, this program all the rest. */
 export interface EmbeddedHome {
-  /** Lies in the data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter that folder. */
+  /** In the data folder, or if PostgreSQL's user cannot enter the data folder, in `SYSTEM_ROOT`. */
   readonly folder: string;
-  /**
-   * PostgreSQL's data folder with links resolved, as the system shows a process's working folder.
-   */
+  /** PostgreSQL's data folder with resolved links, as systems show a process's working folder. */
   readonly cluster: string;
   readonly user: SystemUser | undefined;
   readonly binariesRoot: string;

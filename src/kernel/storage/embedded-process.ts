@@ -278,7 +278,7 @@ function lastLines(path: string): string {
   return readFileSync(path, "utf8").trimEnd().split("\n").slice(-5).join("; ");
 }
 
-/** Identifies the server's process: a new container assigns the same pids again. */
+/** Identifies the server's process, unlike its pid, which a new container assigns again. */
 const serverOwner = Type.Object({ host: Type.String(), process: Type.String() });
 type ServerOwner = Static<typeof serverOwner>;
 const isOwner = conforms(serverOwner);

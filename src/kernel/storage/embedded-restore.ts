@@ -23,9 +23,7 @@ export interface EmbeddedRestore {
   readonly restorePoint: string;
 }
 
-/**
- * Replaying a long write-ahead log may take hours. If a server stalls, an operator must stop it.
- */
+/** Replaying a write-ahead log may take hours. If a server stalls, an operator must stop it. */
 const REPLAY_WAIT_MS = 24 * 3_600_000;
 
 /**

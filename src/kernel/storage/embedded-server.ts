@@ -198,7 +198,7 @@ export interface SupervisorOptions {
   readonly detail: object;
 }
 
-/** Watches a server for a long-running program, and starts it again when it has ended. */
+/** Watches a server that a long-running program uses, and starts it again when it has ended. */
 export class ServerSupervisor {
   readonly #options: SupervisorOptions;
   readonly #stopping = new AbortController();

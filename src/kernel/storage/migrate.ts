@@ -169,7 +169,7 @@ export interface RunnerTimes {
    * too. Must exceed 1 s, after which the server cancels an automatic vacuum that blocks the step.
    */
   readonly lockTimeoutMs: number;
-  /** Lock timeout of the first tries, well below `LEDGER_QUEUE_AGE_MS`, when holds are refused. */
+  /** Short lock timeout of the first tries: a hold that waits `LEDGER_QUEUE_AGE_MS` is refused. */
   readonly firstLockTimeoutMs: number;
   readonly firstTries: number;
   readonly tries: number;

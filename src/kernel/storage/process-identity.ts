@@ -6,7 +6,7 @@ export function ownIdentity(): string {
   return identifyProcess(process.pid);
 }
 
-/** Returns `<pid>-<start time>`, which unlike a bare pid names no later process of this boot. */
+/** Returns `<pid>-<start time>`. Unlike a bare pid, it names no later process of this boot. */
 export function identifyProcess(pid: number): string {
   return `${pid}-${readStartTime(pid) ?? "0"}`;
 }

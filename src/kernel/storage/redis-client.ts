@@ -184,7 +184,7 @@ export class RedisLink {
     return run.call(this.#client, keys.length, ...keys, ...args);
   }
 
-  /** Removes every key that begins with `beginning`, on all servers. Returns their number. */
+  /** Removes all keys that begin with `beginning`, on all servers. Returns how many there were. */
   async removeAll(beginning: string): Promise<number> {
     const client = this.#client;
     const servers = client instanceof Cluster ? client.nodes("master") : [client];

@@ -4,8 +4,8 @@ import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 type Place = "" | "tools." | "output_config.";
 
 /**
- * Body fields that a provider accepts only with a matching name in `anthropic-beta`. A field is
- * dropped if that name is dropped; no answer depends on these fields.
+ * Body fields that a provider accepts only together with a matching name in the `anthropic-beta`
+ * header. If the gateway drops that name, it drops the field too; an answer is valid without it.
  */
 const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly ChatWord[]])[] = [
   [/^(?:context-management|compact)-/, "", ["context_management"]],
@@ -22,7 +22,7 @@ const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly Ch
 
 export const NO_DROPS: SameWireDrops = { members: [], names: [] };
 
-/** Finds fields that the provider would refuse: they need a beta name that is in `dropped`. */
+/** Finds body fields that the provider would refuse, because their beta name is in `dropped`. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
   const members: DroppedMembers[] = [];
   const names = new Set<string>();

@@ -92,7 +92,7 @@ function listCallIds({ messages }: ChatCall): readonly string[] {
   );
 }
 
-/** The returned function parses the body at its first call, because few answers need it. */
+/** The returned function parses the request at its first call; most answers never need a call. */
 function stopSequences(body: Buffer): (word: string) => boolean {
   let words: ReadonlySet<unknown> | undefined;
   return (word) => {

@@ -38,7 +38,7 @@ export function parseChatRequest(
 
 const BETA_HEADER = "anthropic-beta";
 
-/** wire_b providers get the `kept` names of wire_b clients. `others` are dropped and reported. */
+/** Names in the client's `anthropic-beta`. `kept` go to wire_b providers; `others` are dropped. */
 export interface BetaNames {
   readonly kept: readonly string[];
   readonly others: readonly string[];
@@ -64,7 +64,7 @@ function splitBetaNames(header: string | undefined): BetaNames {
   return { kept: [...kept], others: [...others] };
 }
 
-/** Customers choose the keys in free data. Its bytes are forwarded, so fewer keys are forbidden. */
+/** In free data, such as a tool's schema, customers choose the keys, so fewer are forbidden. */
 const keyRules: KeyRules = {
   forbidden: FORBIDDEN_KEYS,
   freeData: [
@@ -94,8 +94,8 @@ export function checkBody(
 }
 
 /**
- * A `thread` is stored at one provider. Anthropic's tool runner recognizes this error code and then
- * sends the whole conversation.
+ * Refuses `thread`, which names a conversation that one provider stores. Anthropic's tool runner
+ * recognizes this error code and then sends the whole conversation.
  */
 const noThread = refusal(
   "invalid_request",
@@ -104,10 +104,10 @@ const noThread = refusal(
   { errorCode: "thread_unsupported_request" },
 );
 
-/** This many first bytes identify a conversation: prompt caches also compare the prompt's start. */
+/** A nameless conversation is recognized by its first bytes, as a provider's prompt cache does. */
 const CONVERSATION_START_BYTES = 1_024;
 
-/** A checked chat request, which is decoded only if another wire needs it. */
+/** A checked chat request. It is decoded only if a provider speaks another wire. */
 export class ParsedChatRequest extends ParsedBody implements CallRequest {
   readonly wire: Wire;
   readonly body: Buffer;
@@ -116,14 +116,14 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
   readonly wantsUsageChunk: boolean;
   /** True if the client of a wire_a request uses `functions`, the older format of `tools`. */
   readonly usesFunctions: boolean;
-  /** The client's output bound, or the default, which is then written into the body. */
+  /** The client's output bound. Without one, it is a default that is also written into the body. */
   readonly outputTokens: number;
   /** The number of log-probability entries that the answer has for each output token; usually 0. */
   readonly logprobsPerToken: number;
   /** The client's temperature; absent if the client sent none. Some wires accept at most 1. */
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
-  /** One token per byte outside inline images, and the media allowance ("Worst-case reserve"). */
+  /** One token per byte outside inline images, plus an allowance for each media part. */
   readonly estimatedInputTokens: number;
   readonly betas: BetaNames;
   #decoded: DecodedCall | undefined;
@@ -181,7 +181,7 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
     return this.wire.requests.countTokens(this.doc);
   }
 
-  /** The call for another wire, decoded once. It is usable only if `needs.refused` is empty. */
+  /** Decodes the call for another wire, once. Do not use it unless `needs.refused` is empty. */
   decoded(): DecodedCall {
     if (this.#decoded === undefined) {
       const needs = new TranslationIssues();

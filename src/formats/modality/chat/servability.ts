@@ -79,8 +79,9 @@ function undeclaredMedia(
 }
 
 /**
- * Refuses an answer too large to read, which would be a 502 that nobody pays after the provider's
- * work. The rule is the same for all deployments, so none is used just because it drops the field.
+ * Refuses log probabilities that make the answer too large to read: the client would get a 502, and
+ * nobody would pay for the provider's work. The rule also holds for deployments that drop the
+ * field, so routing does not prefer those.
  */
 function logprobsProblem({
   stream,
@@ -95,7 +96,7 @@ function logprobsProblem({
   return { field: "top_logprobs", message };
 }
 
-/** Applies `undeclaredPrice`. With `require_parameters`, also refuses fields that would be lost. */
+/** Refuses undeclared priced fields and, with `require_parameters`, fields that would be lost. */
 function pricingProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -135,7 +136,7 @@ function lostFieldProblem(names: readonly string[]): Unservable | undefined {
   };
 }
 
-/** Undeclared priced fields and cache lifetimes, fields of dropped betas; no answer needs them. */
+/** Lists what no answer needs: undeclared priced fields, and fields whose beta name is dropped. */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
   const passes = deployment.passesPricedFields === true;
@@ -167,7 +168,7 @@ export function asksHourWrites(request: ParsedChatRequest, deployment: Deploymen
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/** The fields that the wire profile or the fixed body drops from a body of the same wire. */
+/** Fields that the wire profile or fixed body drops if the provider speaks the client's wire. */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,

@@ -74,7 +74,7 @@ function classifyPlainBody(
     : unusableFailure(status);
 }
 
-/** False for a listing with an envelope, which itself says whether the call failed. */
+/** Always false if the listing declares an envelope: its flag says whether the call failed. */
 export function isErrorBody(
   { error }: Readonly<Record<string, unknown>>,
   { decisions }: Deployment,
@@ -94,7 +94,7 @@ function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailur
 
 function special(failed: Failed): UpstreamFailure | undefined {
   const { status, errorText } = failed;
-  // One provider gives up with a 504 after a minute. As a `timeout` it would be half a strike.
+  // One provider gives up after a minute with a 504. That is a whole strike; a timeout is half.
   if (status === 504) return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
   if (status === 425) return warmingUp(failed);
   const isRejected = status >= 400 && status < 500 && status !== 429;
@@ -165,8 +165,8 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
 const WARMING_RETRY_SECONDS = 5;
 
 /**
- * The provider is still loading the model. The class is not `model_unavailable`, after which
- * clients wait longer, and there is no strike: a retry can succeed after a few seconds.
+ * The provider is still loading the model. A retry can succeed after a few seconds, so there is no
+ * strike, and the class is not `model_unavailable`, after which clients wait longer.
  */
 function warmingUp(failed: Failed): UpstreamFailure {
   const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;

@@ -205,7 +205,7 @@ function encoded(
   });
 }
 
-/** Public GLiNER spans have thresholds only by label, so a label without its own gets `all`. */
+/** The public GLiNER format has thresholds by label only, so a label without one gets `all`. */
 function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined): JsonText {
   if (all === undefined) return doc.raw(node);
   if (doc.isArray(node)) {
@@ -257,7 +257,7 @@ export function isGlinerSchema(doc: JsonDocument, schema: JsonNode): boolean {
   );
 }
 
-/** One question for all entities, one for all relations, and one for each task and structure. */
+/** Reads one question for all entities, one for all relations, one per task and per structure. */
 export function readGlinerSchema(
   doc: JsonDocument,
   schema: JsonNode,

@@ -160,7 +160,7 @@ type Asks = Omit<SystemOneQuestion, "wire" | "id" | "instructions">;
 interface Typed {
   readonly asks: Asks;
   readonly criteria?: JsonText;
-  /** True if the criteria can state the whole question. `values`, `min` and `max` cannot. */
+  /** True if the criteria alone can state the question; `values`, or `min` and `max`, cannot. */
   readonly hasCriteria?: boolean;
 }
 
@@ -215,7 +215,7 @@ function isContent(doc: JsonDocument, node: JsonNode): boolean {
   return (doc.isObject(node) || doc.isArray(node)) && doc.count(node) > 1;
 }
 
-/** Without criteria, instructions or the schema's description are required. */
+/** Joins instructions and schema description. Without criteria, one of the two is required. */
 function withInstructions(
   doc: JsonDocument,
   members: Members,

@@ -27,7 +27,7 @@ export const decisions: Modality<ParsedDecisionRequest> = {
       output: request.outputTokens,
     });
   },
-  // Some providers bill `state` per question, so the largest count of any deployment is claimed.
+  // Some providers count `state` once per question. The largest count is claimed from rate limits.
   inputTokens: (request, deployments) =>
     Math.max(
       request.estimatedInputTokens,

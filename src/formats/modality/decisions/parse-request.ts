@@ -224,7 +224,7 @@ class Inspection {
     return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
   }
 
-  /** Image URLs can be below `READ_DEPTH_MAX`, where `doc` has no nodes. */
+  /** Scans a value below `READ_DEPTH_MAX`, where `doc` has no nodes: it can contain an image. */
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
     const deeper = scanDeeper(doc, node);

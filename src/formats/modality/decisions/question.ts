@@ -172,7 +172,7 @@ export function readMembers(
   return members;
 }
 
-/** Accepts any names. Members that are null are left out. */
+/** Like `readMembers`, but accepts any name. */
 export function indexMembers(doc: JsonDocument, object: JsonNode): Members {
   const members = new Map<string, Member>();
   for (const key of doc.keys(object)) {
@@ -197,7 +197,7 @@ export function parseValues(
   );
 }
 
-/** Puts the name under which the client sent a member into the path of that member's problem. */
+/** Names the member in the problem's path by the spelling that the client sent. */
 export function problemIn(members: Members, { path, message }: SchemaFault): Problem {
   const [first = "", ...rest] = path;
   const sent = members.get(String(first))?.sent ?? first;

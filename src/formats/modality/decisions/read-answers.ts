@@ -30,8 +30,9 @@ function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): 
 }
 
 /**
- * The provider's result becomes `value`. A classification, or a result with its type and `value`,
- * keeps its other fields; a list of labels with confidences becomes `labels`.
+ * Puts the provider's result into `value`. A classification, or a result that names its type and
+ * has a `value`, keeps its other fields. A classification that is a list of labels with confidences
+ * keeps the list as `labels`.
  */
 function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | undefined {
   const { resultName: name, kind, body } = question;
@@ -51,9 +52,7 @@ function readLabelsBeside(found: unknown): Fields {
     : {};
 }
 
-/**
- * Undefined if an answer is missing or has the wrong type. Answers without a question are dropped.
- */
+/** Undefined if an answer is missing or of a wrong type. Answers without a question are dropped. */
 export function readSystemOneAnswers(
   body: Fields,
   questions: readonly SystemOneQuestion[],
@@ -63,9 +62,7 @@ export function readSystemOneAnswers(
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/**
- * Providers send answers as an object by id, a list with names, or a list in the questions' order.
- */
+/** Providers send answers as an object by id, a list with names, or a list in question order. */
 function makeFinder(
   answers: unknown,
   questions: readonly SystemOneQuestion[],
@@ -78,7 +75,7 @@ function makeFinder(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  // The first answer with a name counts. A Map keeps the last, so the list is reversed.
+  // If two answers have one name, the first counts. A Map keeps the last, so the list is reversed.
   const places = new Map(order.map((name, at) => [name, at] as const).reverse());
   return (id) => answers[places.get(id) ?? -1] as unknown;
 }
@@ -151,8 +148,8 @@ function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): 
 const SCORE_DIGITS = 10;
 
 /**
- * A provider's `score` counts levels from 0; its `value`, like the client, from `min`, if sent.
- * A score can be between two levels; an integer question gets the nearest level.
+ * A provider's `score` counts levels from 0. Its `value`, like the result, counts from the client's
+ * `min`, if sent. The result can be between two levels, but an integer question gets the nearest.
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;

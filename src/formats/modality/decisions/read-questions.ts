@@ -198,8 +198,8 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 }
 
 /**
- * Finds a question named like the fixed key of another kind: in the answer, both results could have
- * that key. Returns the places of both questions, counted from 1.
+ * Finds a question named like the fixed key of another question's kind, because an answer could
+ * have both results under that key. Returns the places of both questions, counted from 1.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

@@ -7,8 +7,8 @@ import { isForListing, type ParsedImageRequest } from "./parse-request.ts";
 
 /**
  * Copies the prompt and the members that the listing declares, byte for byte. `response_format` is
- * written only if the listing declares `b64_json`: without the field, that provider may answer with
- * URLs; other providers may refuse the field.
+ * written only if the listing declares `b64_json`: such a provider may answer with URLs without it,
+ * and other providers may refuse it.
  */
 export function encodeImageRequest(
   request: ParsedImageRequest,
@@ -32,7 +32,7 @@ export function encodeImageRequest(
   };
 }
 
-/** Without `n`, only one image is reserved, so `n` is written if the listing's default differs. */
+/** Without `n`, one image is reserved, so `"n":1` is written if the listing's default differs. */
 function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent)) return false;

@@ -13,7 +13,7 @@ export class ImageAnswerParser {
   #isEscaped = false;
   /** The first characters of the current or last string, because that string may be a key. */
   #string = "";
-  /** The key of the member whose value comes next, with its escapes; else empty. */
+  /** The key, with its escapes, of the member whose value comes next; empty in other places. */
   #key = "";
   #closedFileBytes = 0;
 
@@ -105,7 +105,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const KEY = "b64_json";
-/** Maximum characters kept of a string: the key with every character escaped, and 8 more. */
+/** Characters kept of a string: the key fully escaped and 8 more, so that longer strings differ. */
 const KEY_BYTES_MAX = KEY.length * "\\u0000".length + 8;
 /** Maximum images in an answer, far more than one request can ask for. */
 const TEXTS_MAX = 16;
@@ -119,8 +119,8 @@ function isBase64Key(written: string): boolean {
 }
 
 /**
- * Checks and counts the characters of one image. Only the first ones are decoded, to detect the
- * file type: the client gets the provider's bytes, escapes included.
+ * Checks and counts the base64 characters of one image. Only the first are decoded, to detect the
+ * file type, because the client gets the provider's characters unchanged, escapes included.
  */
 export class Base64Text {
   readonly #held = new HeldBytes();

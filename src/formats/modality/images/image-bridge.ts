@@ -33,8 +33,8 @@ export interface OpenImageAnswer extends AnswerContext {
 /**
  * An answer must have exactly the requested images, as base64, and cost no more than the reserve.
  * It can be tens of megabytes long, so it is checked while it arrives and never joined: the client
- * gets the provider's bytes between new JSON. Before its end, an answer can fail only by its size.
- * A failed answer reports no usage and no cost.
+ * gets the provider's base64 bytes inside newly written JSON. Before its end, an answer can fail
+ * only by its size. A failed answer reports no usage and no cost.
  */
 export class ImageBridge extends BaseBridge implements AnswerBridge {
   readonly #open: OpenImageAnswer;
@@ -72,7 +72,7 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > IMAGE_BYTES_MAX) {
       this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
-      // The rest is only counted: an answer that is too large must fail as "too large".
+      // Further bytes are only counted: an answer above the maximum must fail as "too large".
       this.#parser = undefined;
     }
   }

@@ -51,7 +51,7 @@ export function readImageReport(
   };
 }
 
-/** An image billed by tokens has output tokens, so a proxy must have filled in a count of 0. */
+/** Drops a usage of 0 output tokens if tokens are billed: a proxy must have filled in the 0. */
 export function withoutEmptyUsage(
   report: ImageReport,
   { billing }: Pick<Deployment, "billing">,

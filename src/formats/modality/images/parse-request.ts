@@ -93,7 +93,7 @@ const noImageInput: Check = () =>
   problem("is not accepted: this route makes images from a text alone; remove it");
 
 const prompt: Check = (doc, node) => {
-  // A character has at least one byte, so characters are counted only in a long text.
+  // Each character has at least one byte, so a text with few enough bytes needs no counting.
   const found = isFilledText(doc, node);
   const bytes = doc.end(node) - doc.start(node) - 2;
   if (found !== undefined || bytes <= IMAGE_PROMPT_CHARS_MAX) return found;

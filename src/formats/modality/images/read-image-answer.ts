@@ -108,9 +108,7 @@ function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<
   return echoed;
 }
 
-/**
- * True if the content of the whole answer or of an image was refused. `items` has a bounded length.
- */
+/** True if the content of the answer or of one image was refused. `items` has a bounded length. */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]
     .map(asObject)
@@ -159,7 +157,7 @@ export function tooLargeImagesFailure(): UpstreamFailure {
 }
 
 /**
- * Undefined if the type is unknown. SVG is text, so it is accepted only if the client asked for it.
+ * Undefined if unknown. SVG has no signature, so it is accepted only if the client asked for it.
  */
 export function detectMediaType(first: Buffer, askedFormat: string): string | undefined {
   const bytes = first.toString("latin1");

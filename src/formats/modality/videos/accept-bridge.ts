@@ -28,7 +28,7 @@ const RECORD_BYTES_MAX = 1_048_576;
 export class AcceptBridge extends BaseBridge implements AnswerBridge {
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
-  /** Set exactly if `state` is `complete`. Its `id` is then defined. */
+  /** Set exactly if `state` is `complete`; the job then has an `id`. */
   job: ProviderJob | undefined;
   #held = new HeldBytes();
 

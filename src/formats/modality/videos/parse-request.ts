@@ -58,7 +58,7 @@ export class ParsedVideoRequest extends ParsedBody implements CallRequest {
   readonly estimatedInputTokens: number;
   /** 0, because a video is measured in seconds, not in output tokens. */
   readonly outputTokens = 0;
-  /** The prompt and every field that is not in `ownNames` and not null, by name. */
+  /** By name, the prompt and all other fields that are neither null nor in `ownNames`. */
   readonly nodes: ReadonlyMap<string, JsonNode>;
 
   constructor(doc: JsonDocument, { seconds, nodes }: VideoFields) {
@@ -238,7 +238,7 @@ function toJson(value: FormValue): string {
   return `{${members.join(",")}}`;
 }
 
-/** The fields of a form are texts, so those that the gateway reads as other values are converted. */
+/** Form fields are texts. Those that the gateway reads as a boolean or number are converted. */
 function jsonValue(name: string, text: string): string {
   const isSwitch = SWITCHES.test(name) && (text === "true" || text === "false");
   return isSwitch || (name === "n" && /^[1-9]\d{0,8}$/.test(text)) ? text : JSON.stringify(text);

@@ -53,7 +53,7 @@ function judgeState(record: Fields, word: string): ProviderJobState {
   return state === "completed" && !showsFile(record, word) ? "failed" : state;
 }
 
-/** True if the content was refused: by a flag of the file, or by the error's code or message. */
+/** True if the file's flag, or the error's code or message, says that the content was refused. */
 function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   const flags = [record, asObject(record["video"])].map((each) => each?.["respect_moderation"]);
   if (flags.includes(false)) return true;

@@ -43,8 +43,8 @@ export interface AnswerBridge {
   /** Why the reported token counts must be wrong; undefined if they can be right or are absent. */
   readonly usageFlaw?: string | undefined;
   /**
-   * True if a `complete` chat answer has no finish reason (on wire_a: and no call), or one that
-   * announces a missing tool call.
+   * True if a `complete` chat answer has no finish reason (and, on wire_a, no tool call either), or
+   * if its finish reason announces a tool call that is missing.
    */
   readonly hasWrongFinish: boolean;
   readonly finishReason?: FinishReason | undefined;
@@ -65,11 +65,11 @@ export interface AnswerBridge {
    * the usage if the wire reports usage before an error.
    */
   fail(refusal: Refusal, costUsd: string): Output;
-  /** Bytes that keep a silent stream open; undefined if it has ended, and for other answers. */
+  /** Bytes that keep a silent stream open; undefined after its end, and for JSON answers. */
   keepAlive(): Output | undefined;
 }
 
-/** The model that an answer reports: the first name, or a later name that is not the listing's. */
+/** The first model name that an answer reports, or the first that the listing does not allow. */
 export class ServedModelNote {
   served: ServedModel | undefined;
   readonly #names: ModelNames;

@@ -34,7 +34,7 @@ export interface JsonBridgeOptions {
   readonly renderError: (refusal: Refusal) => Buffer;
   /** Default: `ANSWER_BYTES_MAX`. If set, a larger body is a strike: no request can cause it. */
   readonly bytesMax?: number;
-  /** Default: `classifyEmbeddedError`. Returns undefined if the 200 is an answer nevertheless. */
+  /** Default: `classifyEmbeddedError`. Undefined: a body with `error` is still an answer. */
   readonly classifyError?: (body: Readonly<Record<string, unknown>>) => UpstreamFailure | undefined;
 }
 
@@ -150,7 +150,7 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
   return undefined;
 }
 
-/** The most output tokens of an unstreamed answer, if each has `entries` log probabilities. */
+/** The most output tokens of an unstreamed answer if each token has `entries` log probabilities. */
 export function logprobTokensMax(entries: number): number {
   return Math.floor(PART_BYTES_MAX / (entries * ENTRY_BYTES));
 }

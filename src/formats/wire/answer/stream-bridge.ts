@@ -23,7 +23,7 @@ import {
 } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 
-/** An endless answer is cut at this size. One within its output bound is usually far smaller. */
+/** A stream is cut at this size. An answer within its output bound is usually far smaller. */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
 /** A line or an event is too long. */
@@ -109,7 +109,7 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
     return this.#state === "waiting" || this.#state === "flowing";
   }
 
-  /** Output that waits for the first content can be larger than the events that it is made of. */
+  /** Output before the first content is held, and can be larger than the events it is made of. */
   #isTooLong(): boolean {
     return this.#bytes > STREAM_BYTES_MAX || this.#out.length > ANSWER_BYTES_MAX;
   }

@@ -7,13 +7,10 @@ const MESSAGE_TOKENS = 4;
 const TOOL_TOKENS = 8;
 /** Tokens that providers commonly count for a picture, whatever the size of its file. */
 const IMAGE_TOKENS = 1_600;
-/** A document page has about 3,000 tokens and 100,000 base64 characters: 32 for each token. */
+/** A document page has about 3,000 tokens and 100,000 base64 characters: 32 for every token. */
 const BASE64_CHARS_PER_TOKEN = 32;
 
-/**
- * Estimated without a model's tokenizer, and never used for billing. Equal bodies give equal
- * numbers.
- */
+/** Estimates without a model's tokenizer, never for billing. Equal bodies give equal numbers. */
 export function estimateDocument(doc: JsonDocument): number {
   const member = (wordId: number): unknown => {
     const node = doc.present(0, wordId);

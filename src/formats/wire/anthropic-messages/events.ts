@@ -28,7 +28,7 @@ export function closingText(delta: string, usage: string): string {
   );
 }
 
-/** Defaults for members, other than content and usage, that official clients read unchecked. */
+/** Defaults for members (not content or usage) that official clients read without a check. */
 export function neededInMessage(idTail: string): Readonly<Record<string, string>> {
   return {
     id: `"msg_${idTail}"`,

@@ -35,7 +35,7 @@ export class StreamReporter {
   }
 }
 
-/** Learns an event with a delta whose text is `said`. */
+/** Lets `repeated` recognize later events that differ from `event` only in their text. */
 export function learnText(repeated: RepeatedEvent, event: string, said: unknown): void {
   if (!repeated.isLearning || textOf(said) === "") return;
   repeated.learn(frameAt(event, findPath(event, "delta", "text")));

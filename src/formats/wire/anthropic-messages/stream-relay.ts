@@ -107,7 +107,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    // Clients take the stop reason from the last `message_delta`, so the last one sent is repeated.
+    // Clients read the stop reason in the last `message_delta`, so if none is held, it is repeated.
     const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
     const last = this.#heldDeltas.pop() ?? sent;
     if (last === undefined) {

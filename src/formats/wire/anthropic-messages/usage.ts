@@ -107,9 +107,7 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
   );
 }
 
-/**
- * Adds counts that official clients read unchecked to the object at `path`, parsed as `reported`.
- */
+/** Adds missing counts, which clients need, to the object at `path`, whose value is `reported`. */
 export function withCounts(
   text: string,
   reported: unknown,

@@ -32,7 +32,7 @@ import {
 import { readWaits, type Waits } from "./retry-after.ts";
 
 /**
- * A date in `retry-after` is compared with `nowMs`, or if that is absent, with the answer's `date`.
+ * Dates in `retry-after` are compared with `nowMs`; if that is absent, with the answer's `date`.
  */
 export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamFailure {
   if (answer.status >= 200 && answer.status < 300) return classifyPlainBody(answer);
@@ -54,7 +54,7 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
 /** Classifies the error in the body of a 200. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const errorText = extractErrorText(body);
-  // Providers often report refused content and an overflow, faults of the request, without a code.
+  // If no code gives a status, refused content or an overflow counts as 400, a faulty request.
   const isOfRequest = matchesWording(errorText, contentPolicyWording) || isOverflow(errorText);
   return classify({
     status: findStatus(errorText) ?? (isOfRequest ? 400 : 502),
@@ -89,7 +89,7 @@ const CHAT_RULES: FailureRules = {
   rejected: quoteProvider,
 };
 
-/** After 408, 429 and 5xx, checks the wording first: providers use many 4xx for one failure. */
+/** For a 4xx other than 408 and 429, wording counts before the status, which providers mix up. */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
   const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);

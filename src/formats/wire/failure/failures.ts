@@ -54,7 +54,7 @@ export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   return upstreamFailure("gateway_error", message, { status: 502, upstreamStatus }, outcome);
 }
 
-/** Makes the failure no breach of the listing: the client or its request may have caused it. */
+/** Removes `isMalformed`, because the client or its request may have caused the failure. */
 export function withoutBlame({
   isMalformed: _isMalformed,
   ...failure

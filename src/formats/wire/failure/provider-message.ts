@@ -14,8 +14,8 @@ const FALLBACK = "the prompt does not fit the context window of the model";
 const ACCOUNT_NAME =
   /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
 /**
- * A secret after a word that names it: any value after a word for a password and `:` or `=`; else
- * only a value with a digit that is not a plain number.
+ * A secret after a word that names it. After a word for a password and `:` or `=`, any value
+ * matches. Otherwise, only a value with a digit that is not a plain number matches.
  */
 const NAMED_SECRET =
   /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;

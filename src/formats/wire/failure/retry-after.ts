@@ -39,7 +39,7 @@ const RESET_HEADERS = [
   "anthropic-ratelimit-output-tokens-reset",
 ];
 
-/** Returns milliseconds. If no window is exhausted, all windows are considered. */
+/** The longest wait in milliseconds: of the exhausted windows, or if there are none, of all. */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(
     (name) => readHeader(headers, name.replace("reset", "remaining")) === "0",

@@ -178,7 +178,7 @@ const CODES_OF_STATUS: readonly (readonly [status: number, codes: readonly strin
   [529, ["overloaded_error", "overloaded"]],
 ];
 
-/** The HTTP status that a code in a 200 means. A Map, because codes can be `constructor`. */
+/** The HTTP status that a code in a 200 means. A Map: an object would also have `constructor`. */
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   CODES_OF_STATUS.flatMap(([status, codes]) => codes.map((code) => [code, status] as const)),
 );

@@ -10,7 +10,7 @@ import { isBoolean, isInteger } from "./check-shape.ts";
 
 const NAME_CHARS_MAX = 64;
 
-/** Fields that name a user or session: accepted undeclared, but forwarded only if declared. */
+/** Fields that name a user or session. An undeclared one is accepted, but not forwarded. */
 const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "user",
   "safety_identifier",

@@ -6,7 +6,7 @@ import {
   WordTable,
 } from "../../../kernel/index.ts";
 
-/** The keys and words that code looks up by word id. */
+/** Keys and words that the code recognizes in bodies by a number, the word id (`WordTable`). */
 // prettier-ignore
 const NAMES = [
   "__proto__", "allow_fallbacks", "allowed_callers", "allowed_tools", "any", "arguments",
@@ -44,8 +44,8 @@ export const word: Readonly<Record<ChatWord, number>> = Object.fromEntries(
 ) as Record<ChatWord, number>;
 
 /**
- * The values of a table, at the ids of their words. Only the table's own words count: `constructor`
- * and `__proto__` are words too, and every object inherits them.
+ * Puts each value of `table` into an array, at the id of its word. Only the table's own keys count,
+ * because every object inherits the words `constructor` and `__proto__`.
  */
 export function byWordId<T>(table: Readonly<Partial<Record<ChatWord, T>>>): (T | undefined)[] {
   const values = Array.from<T | undefined>({ length: chatVocabulary.size + 1 }).fill(undefined);

@@ -90,7 +90,7 @@ export function textOr(otherwise: Check, message: string): Check {
   };
 }
 
-/** Skips the check of bytes that have passed it in an earlier body. */
+/** Skips the check if the same bytes passed it in an earlier body. */
 export function onceForSameBytes(check: Check): Check {
   return (doc, node) => {
     if (doc.hasPassed(node, check)) return undefined;
@@ -151,8 +151,8 @@ export function shape(fields: Fields, rules: ShapeRules = {}): Check {
 const mustBeObject = problem("must be an object");
 
 /**
- * For each word id, the last object (`round`) that had the word as a key. Numbering the objects
- * avoids clearing a set for each object.
+ * For each word id, the number (`round`) of the last object that had the word as a key. Numbering
+ * the objects avoids clearing a set for each object.
  */
 const seenInRound = new Float64Array(chatVocabulary.size + 1);
 let round = 0;

@@ -160,7 +160,7 @@ export const GATEWAY_FIELDS = [
 /** Routing fields of other gateways. They are never forwarded, and are reported as dropped. */
 const DROPPED_EVERYWHERE = ["route", "models", "transforms"] as const;
 
-/** Word ids of members that are cut out of a forwarded body, which may get a new `provider`. */
+/** Word ids (`WordTable`) of members cut out of a forwarded body; it may get a new `provider`. */
 export const KEPT_BACK: readonly number[] = [
   word.provider,
   ...DROPPED_EVERYWHERE.map((name) => word[name]),
@@ -244,7 +244,7 @@ export class MediaCollector {
    */
   add(path: string, kind: MediaPart["kind"], imageBytes: number, isInline: boolean): void {
     this.parts.push({ path, kind });
-    // A URL does not show the size of what the provider will fetch.
+    // A URL does not show how large the media is, so fetched media gets the whole allowance.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
     if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
     if (kind === "image") this.extraTokens -= imageBytes;

@@ -44,7 +44,7 @@ const TELLING_BYTES_MIN = 11;
 
 /** Maximum length of a key that is compared with forbidden names, all of which are shorter. */
 const NAME_CHARS_MAX = 64;
-/** Maximum bytes of such a key, with its quotes. An escaped letter (`\u0061`) has six bytes. */
+/** Maximum bytes of a compared key, with its quotes. An escaped letter (`\u0061`) has six bytes. */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
 /** Names that some JSON parsers treat specially. No request has them at its top level. */
@@ -160,7 +160,7 @@ class CredentialWalk {
       const inside = skippedIn(name, skipped);
       const oddNames = this.#oddNames;
       if (this.visit(doc, value, depth + 1, inside)) return true;
-      // Odd names count against a bound for the whole body, so a value with any is searched again.
+      // A value with odd names is searched in each body, to count them against the body's bound.
       if (this.#oddNames === oddNames) doc.notePassed(value, CredentialWalk);
       this.#path.pop();
     }

@@ -13,7 +13,7 @@ import {
 import { word } from "../fields/chat-vocabulary.ts";
 import { isEmptyArray } from "../fields/check-shape.ts";
 
-/** A chat request in the terms of both wires. A `JsonText` is a JSON token, not a decoded text. */
+/** A chat request in terms that both wires share. A `JsonText` is a JSON token, not decoded. */
 export interface ChatCall {
   readonly system: readonly JsonText[];
   readonly messages: readonly Message[];
@@ -22,7 +22,7 @@ export interface ChatCall {
   /** False if the client wants at most one tool call in an answer. */
   readonly parallelTools: boolean;
   readonly stops: readonly JsonText[];
-  /** `temperature` and `topP` are the number texts that the client sent. */
+  /** `temperature` and `topP` are numbers as the client wrote them. */
   readonly temperature: JsonText | undefined;
   readonly topP: JsonText | undefined;
   readonly effort: Effort | undefined;
@@ -31,9 +31,7 @@ export interface ChatCall {
 
 const PORTABLE_ID = /^"[A-Za-z0-9_-]{1,64}"$/;
 
-/**
- * Undefined for an empty id. An odd or long id, which some providers refuse, becomes its SHA-256.
- */
+/** Undefined for an empty id. A long or odd id, which some servers refuse, becomes its SHA-256. */
 export function portableUserId(id: JsonText | undefined): JsonText | undefined {
   if (id === undefined || id === '""') return undefined;
   if (PORTABLE_ID.test(id)) return id;
@@ -104,7 +102,7 @@ export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonTex
   return nearest === undefined ? undefined : textToken(nearest);
 }
 
-/** The effort field, if the deployment does not get it. */
+/** The name of the client's effort field, if the deployment does not get an effort. */
 export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
   const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
   return isLost ? [call.effort.field] : [];

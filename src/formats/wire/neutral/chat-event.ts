@@ -3,7 +3,7 @@ import type { UpstreamFailure } from "../failure/failures.ts";
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal";
 
 /**
- * An event of a stream in the terms of both wires. Calls are numbered from 0 as they appear;
+ * An event of a stream in terms that both wires share. Calls are numbered from 0 as they appear;
  * fragments of several calls may interleave.
  */
 export type ChatEvent =

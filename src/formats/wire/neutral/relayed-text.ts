@@ -36,7 +36,7 @@ export function relayText(
   };
 }
 
-/** The span of the object that is the whole of a JSON text. */
+/** The span of a JSON text that is one object. */
 export function rootSpan(text: string): Span {
   return { start: skipSpace(text, 0), end: text.length };
 }
@@ -52,9 +52,9 @@ export function compactObject(text: string, span: Span | undefined): string {
 }
 
 /**
- * Adds the members `needed` (JSON texts by key), which official clients read unchecked, to the
- * object that `find` finds; `fields` is that object, parsed. A member is replaced if its type
- * differs from the needed value's, but if the needed value is null, any member is kept.
+ * Adds the members that official clients read without a check to the object that `find` finds.
+ * `needed` has their JSON texts by key; `fields` is the parsed object. A present member is kept if
+ * it has the type of the needed value, or if the needed value is null; else it is replaced.
  */
 export function withNeeded(
   text: string,

@@ -21,7 +21,7 @@ export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | u
   return inner.ok && inner.doc.isObject(0) ? inner.doc.raw(0) : undefined;
 }
 
-/** Prefixes of packed ids: for an id in UTF-8, or in UTF-16 if it cannot be written in UTF-8. */
+/** A packed id is a prefix and base64: of the id in UTF-8, or where that is lossy, in UTF-16. */
 const PACKED_MARK = "tmid_";
 const PACKED_WIDE_MARK = "tmiw_";
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
@@ -92,7 +92,7 @@ function original(carried: string): string {
 
 /**
  * Keeps a provider's id if it is unique. `listUsed` gives ids of earlier answers, because clients
- * pair results by id alone and some providers restart their ids in every answer.
+ * pair results with calls by id alone, and some providers restart their ids in every answer.
  */
 export class UniqueIds {
   readonly #prefix: string;

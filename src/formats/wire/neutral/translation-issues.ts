@@ -25,7 +25,7 @@ export function headerName(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.[\]\-:/@+]/g, "?");
 }
 
-/** Only the model that wrote this reasoning can read it, so `require_parameters` ignores it. */
+/** Reasoning is read only by the model that wrote it, so `require_parameters` allows its loss. */
 export const HISTORY_REASONING: ReadonlySet<string> = new Set([
   "messages.content.redacted_thinking",
   "messages.content.thinking",
@@ -41,7 +41,7 @@ export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
 
 interface DropRule {
-  /** Word ids of members that are translated or refused. All others are dropped. */
+  /** Word ids (`WordTable`) of members that are translated or refused. All others are dropped. */
   readonly carried: ReadonlySet<number>;
   /** Text before each dropped name in the report, such as `messages[].`. */
   readonly path: string;

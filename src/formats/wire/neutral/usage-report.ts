@@ -112,7 +112,7 @@ export const hugeUsd: string = "9".repeat(15);
 /** `cost_in_usd_ticks` counts ticks; 10^10 ticks are one dollar. */
 const TICK_DIGITS = 10;
 const WHOLE_DIGITS_MAX = hugeUsd.length;
-/** Further fraction digits of an amount are cut off; they are far below a pico-dollar. */
+/** Maximum fraction digits of an amount. Further digits, far below a pico-dollar, are cut off. */
 const FRACTION_DIGITS_MAX = 40;
 
 function sliceSpan(text: string, span: Span | undefined): string {

@@ -97,7 +97,7 @@ const UNUSABLE = failedRead(unusableFailure());
 /** The model wrote invalid calls, which does not count as a breach of the provider's listing. */
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
-/** Undefined if the first choice has no message, no error and no failure as finish reason. */
+/** The first choice, if it has a message, an error, or a finish reason that reports a failure. */
 function usableChoice(json: AnswerJson): Fields | undefined {
   const choice = firstChoice(json.value);
   const isAnswer = asObject(choice?.["message"]) !== undefined || !!choice?.["error"];

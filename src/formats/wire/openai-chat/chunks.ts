@@ -24,7 +24,7 @@ export interface ChunkLabel {
   readonly modelId: string;
 }
 
-/** The start of a chunk of the gateway, up to `choices`. */
+/** The start of a chunk that the gateway itself writes, up to `choices`. */
 export function chunkHead(label: ChunkLabel): string {
   return (
     `{"id":${JSON.stringify(label.id)},"object":"chat.completion.chunk",` +
@@ -38,8 +38,8 @@ export function withChoiceMember(text: string, key: string, json: string): strin
 }
 
 /**
- * Replaces a list of plain parts (Mistral) with its text, to which official clients append, and
- * writes its thinking as `reasoning_content`.
+ * Replaces a list of parts (Mistral) with their joined text, because official clients append text
+ * to text. The thinking in the parts becomes `reasoning_content`.
  */
 export function withPlainContent(text: string, holder: Holder, fields: Fields): string {
   const { content: parts } = fields;
@@ -84,7 +84,7 @@ export function lastChunk(head: string, finish: string | null, usage?: string): 
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
 }
 
-/** True for a cost above 0. Earlier attempts can have cost money even if the last one did not. */
+/** True for a cost above 0. Earlier attempts can have a cost even if this one reported no usage. */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }
@@ -128,7 +128,7 @@ function isSilent(value: unknown): boolean {
 const DONE = "[DONE]";
 const OPEN_OBJECT = 123;
 
-/** Blanks around the mark are allowed. An event that begins with `{` is rejected undecoded. */
+/** Allows blanks around `[DONE]`. An event that begins with `{` is rejected without decoding it. */
 export function isDone(data: Buffer): boolean {
   if (data[0] === OPEN_OBJECT || data.length > 64) return false;
   return data.toString("latin1").trim() === DONE;
@@ -168,9 +168,7 @@ const FAILURES: ReadonlySet<string> = new Set([
   "network_error",
 ]);
 
-/**
- * An unknown word is a plain stop. Some providers write `MAX_TOKENS` or `content_filter: SAFETY`.
- */
+/** Unknown words mean `stop`. Some providers write `MAX_TOKENS` or `content_filter: SAFETY`. */
 export function toReason(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";

@@ -69,7 +69,7 @@ function decodeEffort(doc: JsonDocument): Effort | undefined {
   return effort === ABSENT ? undefined : { field: "reasoning_effort", value: doc.text(effort) };
 }
 
-/** wire_b refuses blank stop sequences. */
+/** Leaves out blank stop sequences, which wire_b refuses. */
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const stop = doc.present(0, word.stop);
   if (stop === ABSENT) return [];

@@ -18,8 +18,8 @@ import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/tra
 import { partKind } from "./check-request.ts";
 
 /**
- * Tool results become part of a user message. If there is no other message, the last system text
- * becomes a user message, because wire_b requires one and wire_a does not.
+ * Tool results become part of a user message. If only system texts remain, the last one becomes a
+ * user message, because wire_b requires a user message and wire_a does not.
  */
 export function decodeMessages(
   doc: JsonDocument,
@@ -91,7 +91,7 @@ function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<n
   dropOthers(doc, node, { carried, path: "messages[].", notes });
 }
 
-/** wire_b refuses blank texts. */
+/** Leaves out blank texts, which wire_b refuses. */
 function contentTexts(message: SourceMessage): readonly JsonText[] {
   const { doc, node } = message;
   const content = doc.present(node, word.content);

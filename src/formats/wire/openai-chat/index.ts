@@ -101,8 +101,8 @@ function askForUsage(doc: JsonDocument, splice: Splice): void {
 }
 
 /**
- * Strict servers refuse unknown fields. Helpers of official clients send parsed copies (`parsed`,
- * `parsed_arguments`) back, and Codex repeats a function's name next to `function`.
+ * Removes fields that strict servers refuse as unknown: the copies (`parsed`, `parsed_arguments`)
+ * that helpers of official clients send back, and the name that Codex repeats beside `function`.
  */
 function removeClientCopies(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {

@@ -21,7 +21,7 @@ interface SentCall {
   hasEnded: boolean;
 }
 
-/** The role comes first, tool indexes have no gaps, and there is one finish reason. */
+/** Writes chunks: the role first, tool indexes without gaps, and one finish reason. */
 export class OpenaiChatEncoder implements StreamEncoder {
   readonly keepAliveText: string = sseCommentText("keep-alive");
   readonly #head: string;

@@ -62,13 +62,13 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #note: ServedModelNote;
   readonly #reading: AnswerReading | undefined;
   readonly #repeated = new RepeatedEvent();
-  /** Created at the first fragment of a call, which few streams have. */
+  /** Created at the first fragment of a tool call, because few streams have calls. */
   #fragments: CallFragments | undefined;
-  /** What the client got before and after the text of the event that `#repeated` has learned. */
+  /** The client's bytes before and after the text of the event that `#repeated` has learned. */
   #sent: TextFrame = { before: "", after: "" };
   #usageText: string | undefined;
   #named: ChunkNames | undefined;
-  /** The start of a chunk up to and including the provider's model id, and what replaces it. */
+  /** The start of a chunk up to and including the provider's model id, and its replacement. */
   #modelFrame = { provider: "\0", own: "" };
   #hasChoices = false;
   /** True once the client got a role, which it needs once in an answer. */
@@ -283,7 +283,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return chunkHead(this.#names);
   }
 
-  /** The provider's own usage, which may have details unknown to the gateway, with the cost. */
+  /** The provider's usage, perhaps with details unknown to the gateway, and the client's cost. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return usageJson(this.report?.usage, costUsd);

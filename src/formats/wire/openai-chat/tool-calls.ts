@@ -19,9 +19,10 @@ import type { Fields } from "../neutral/usage-report.ts";
 import { findHeld, type Holder } from "./chunks.ts";
 
 /**
- * Official clients join fragments by index and concatenate all texts: a shared index, a repeated id
- * or name, or arguments that are an object would spoil a call. They throw if a call has no type,
- * and cannot answer a call without an id. Correct fragments are passed on byte for byte.
+ * Corrects fragments of tool calls for official clients, which join them by index and concatenate
+ * all texts: a shared index, a repeated id or name, or arguments that are an object would spoil a
+ * call. Clients throw if a call has no type, and cannot answer a call without an id. Correct
+ * fragments are passed on byte for byte.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
@@ -40,7 +41,7 @@ export class CallFragments {
     return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
   }
 
-  /** Undefined if the fragment is passed on as it is: it is correct, no object, or one too many. */
+  /** Undefined for a fragment to pass on unchanged: correct, no object, or of one call too many. */
   #findMend(fragment: unknown): ((text: string) => string) | undefined {
     const call = this.#reader.read(fragment, () => undefined);
     const fields = asObject(fragment);
@@ -171,7 +172,7 @@ class OpenCall {
   signature = "";
   isStarted = false;
   held = "";
-  /** After complete arguments, a named fragment without an index starts another call. */
+  /** Once the arguments are complete, a named fragment without an index starts another call. */
   readonly progress = new JsonProgress();
 
   constructor(call: number) {
@@ -291,8 +292,8 @@ function argumentText(value: unknown): string {
 }
 
 /**
- * Google accepts this for a lost signature, and answers 400 to a call of the current turn without
- * one (ai.google.dev, thought signatures, read 22 November 2026).
+ * Google accepts this in place of a lost signature, and answers 400 to a call of the current turn
+ * without any (ai.google.dev, thought signatures, read 22 November 2026).
  */
 export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 

@@ -21,8 +21,8 @@ import {
 } from "../neutral/usage-report.ts";
 
 /**
- * Corrects the deviations of vendors. Undefined if `body` reports no token counts. `text` is the
- * JSON of `body`, from which the cost is read digit by digit.
+ * Reads the usage and corrects known deviations of vendors. Undefined if `body` reports no token
+ * counts. `text` is the JSON of `body`, from which the cost is read digit by digit.
  */
 export function readUsage(
   body: Fields,
@@ -104,7 +104,7 @@ export function usageJson(reported: Usage | undefined, costUsd: string): string 
   );
 }
 
-/** Adds the counts that official clients read without a check. */
+/** Adds missing counts, which official clients read without a check. */
 export function withCounts(
   text: string,
   find: (text: string) => Span | undefined,

@@ -234,7 +234,7 @@ export class RepeatedEvent {
   #frame: TextFrame | undefined;
   #unused = 0;
 
-  /** Undefined unless the event equals the learned one in all but its text; never empty. */
+  /** The text, never empty, of an event that otherwise equals the learned one; else undefined. */
   textIn(event: string | undefined): string | undefined {
     if (event === undefined || this.#frame === undefined) return undefined;
     const { before, after } = this.#frame;
