@@ -73,7 +73,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
   };
 }
 
-/** The methods named here resolve only after this process has been notified of the change. */
+/** Stores whose listed methods resolve only after this process was notified of the change. */
 function openNoticed(pool: Pool, changes: ChangeLog, notices: gateway.AccountNotices) {
   const noticed = <T extends object>(store: T, verbs: readonly (keyof T)[]): T =>
     gateway.noticed(store, notices, verbs);

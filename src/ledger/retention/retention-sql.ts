@@ -124,7 +124,7 @@ export function retiredDaysSql(day: Day): string {
   group by 2, 3 having sum(debit) > 0`;
 }
 
-/** Selects the day's requests that also have open attempts, or ids outside of $1 to before $2. */
+/** Selects the day's requests that also have open attempts, or attempts before $1 or from $2 on. */
 export function sharedRequestsSql(day: Day): string {
   return `
   select array_agg(org_id) as orgs, array_agg(request_id) as requests from ${dayTable(day)} d

@@ -79,7 +79,7 @@ async function retireDay(
     return reason;
   }
   await session.freeze(day);
-  // Until the freeze, attempts of the day may have changed; from now on none does.
+  // Surveys again: attempts of the day may have changed before the freeze; now none can.
   const survey = await session.survey(day);
   const late = readinessProblem(survey);
   if (late !== undefined) {

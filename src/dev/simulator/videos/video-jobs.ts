@@ -102,7 +102,7 @@ export class VideoJobs {
     }));
   }
 
-  /* A restarted simulator counts jobs from 1 again; the time that it hashes keeps each id new. */
+  /* The id also hashes the time, because a restarted simulator counts its jobs from 1 again. */
   #add({ idPrefix, ...made }: NewJob): VideoJob {
     this.#made += 1;
     const job: VideoJob = {
