@@ -340,7 +340,7 @@ function freshWitness({ storeNowMs }: Membership): Witness {
   return { beat: 0n, storeNowMs, attemptId: null };
 }
 
-/** Returns the store's time from which new ids exceed all ids in the books; 0 if they do already. */
+/** Returns the store's time from which new ids exceed all ids in the books; 0 if they do now. */
 function computeFloorMs(member: Membership): number {
   const nowMs = member.storeNowMs;
   const probe: bigint = attemptIdMaker(member.number)(nowMs);

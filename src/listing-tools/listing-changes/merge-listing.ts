@@ -88,8 +88,8 @@ function isBelowCost({ model, terms }: Listing, atMs: number): boolean {
 }
 
 /**
- * When customers begin to pay the source's prices: as announced already, else at the operator's
- * instant, else a cut at once and a rise at `riseFromMs`.
+ * When customers begin to pay the source's prices: when the old listing has the same prices (now or
+ * as announced); else at the operator's instant; else when they are no rise; else at `riseFromMs`.
  */
 function saleFrom(before: Listing, after: Listing, rules: PriceRules): number {
   const { nowMs, riseFromMs, effectiveMs } = rules;

@@ -98,7 +98,7 @@ export function findNewestDay(sources: readonly { readonly dated: string }[]): s
   return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
 
-/** Uses the highest price of each SKU. A price from only one source must exceed the default. */
+/** Uses each SKU's highest price. A lone source's price must exceed the one used without it. */
 function mergePrices(
   lead: DraftPrices,
   agreeing: readonly Opinion[],

@@ -40,9 +40,7 @@ export class Fates {
   }
 }
 
-/**
- * One note per setting, or for the map or list around it. Decisions override the reviewed table.
- */
+/** One note per setting, or for the map or list around it. Decisions override the table. */
 export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);
   if (root.length > 0) {

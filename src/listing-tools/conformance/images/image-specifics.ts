@@ -69,7 +69,7 @@ function shapeFinding(
   return costFinding(deployment, probe, seen);
 }
 
-/** Other values, such as `auto`, promise none of these formats. */
+/** The format that a value promises. Other values, such as `auto`, promise none. */
 const FORMAT_OF: Readonly<Record<string, ImageSize["format"]>> = {
   png: "png",
   jpeg: "jpeg",
