@@ -36,13 +36,13 @@ export interface CatalogSources {
   /** `NAME=origin` pairs, comma-separated: where the key in variable `NAME` may be sent. */
   readonly providerKeyOrigins?: string;
   /**
-   * The owner of each key variable (`KeyOwners`). A reload must keep it, so that a changed manifest
-   * cannot send the key elsewhere.
+   * The owner of each key variable (`KeyOwners`). A reload must pass the present owners, so that a
+   * changed manifest cannot send a key elsewhere.
    */
   readonly keyOwners?: KeyOwners;
   /** Comma-separated ids of the providers that get decision requests in their public format. */
   readonly decisionsPublicForm?: string;
-  /** Listings whose prices were checked over this many days ago are not routed. Default 0: off. */
+  /** Listings with prices checked over this many days ago get no requests. Default 0: all do. */
   readonly staleAfterDays?: number;
 }
 

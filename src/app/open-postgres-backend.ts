@@ -166,7 +166,7 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
     /** Audits the whole ledger on one snapshot. */
     audit: async (): Promise<readonly ledger.AuditCheck[]> =>
       (await noted(ledger.auditBooks(pool, { isFull: true }))).checks,
-    /** Audits from the newest trusted checkpoint on; all without one or if `isFull` is set. */
+    /** Audits from the newest trusted checkpoint on; if there is none or `isFull` is set, all. */
     auditBooks: (asked: Options) => noted(ledger.auditBooks(pool, asked)),
     /** Audits the ledger; if it is sound, signs the balances at the end of a day (YYYY-MM-DD). */
     closeDay: (

@@ -62,7 +62,7 @@ export class LateClosings {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Ends the retries: the recovery of dead instances will close what is still open. */
+  /** Ends the retries: once this instance is dead, recovery closes what is still open. */
   abandon(): void {
     this.#isAbandoned = true;
   }

@@ -24,8 +24,8 @@ import {
 export interface ReopenRequest {
   readonly reason: string;
   /**
-   * What becomes of attempts that were open at the point of the restore: `void` voids them at our
-   * cost; `charge` charges their reserves; `kept` leaves them open, which needs `isNothingLost`.
+   * The fate of attempts that were open at the point of the restore: `void` voids them at our cost;
+   * `charge` charges their reserves; `kept` leaves them open, which needs `isNothingLost`.
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;

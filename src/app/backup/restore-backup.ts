@@ -33,7 +33,7 @@ interface RestoreOptions {
 interface Restored {
   readonly folder: string;
   readonly manifest: BackupManifest;
-  /** Differs from the requested folder if PostgreSQL's user has no access to that one. */
+  /** The folder used: not the requested one if PostgreSQL's user cannot access that. */
   readonly dataDir: string;
 }
 

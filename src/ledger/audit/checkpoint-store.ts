@@ -32,7 +32,7 @@ export async function readCheckpoints(client: PoolClient): Promise<readonly Sign
   return (await client.query<SignedCheckpoint>(sql.CHECKPOINTS_SQL)).rows;
 }
 
-/** Returns the newest checkpoint; undefined if an audit from there on needs retired attempts. */
+/** Returns the newest checkpoint; undefined if an audit from it would need retired attempts. */
 export async function newestUsable(
   client: PoolClient,
   checkpoints: readonly SignedCheckpoint[],

@@ -37,7 +37,7 @@ export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   readonly costPicoUsd: PicoUsd;
   /** The part of `costPicoUsd` that was observed in corrections. */
   readonly correctedPicoUsd: PicoUsd;
-  /** What customers paid for attempts whose end was observed, at once or in a correction. */
+  /** The customers' payments for attempts whose end was observed, at once or in a correction. */
   readonly debitMicroUsd: MicroUsd;
   /** The platform's payments for attempts that cost more than their reserve. */
   readonly overrunMicroUsd: MicroUsd;

@@ -209,8 +209,8 @@ function withPrices({ model, terms }: Listing, points: readonly Point[]): Listin
 }
 
 /**
- * Makes implied prices explicit where a default would change what somebody pays: one-hour cache
- * writes in every change, and tiers and one-hour writes in purchase prices.
+ * Writes out prices that a point only implies, where a default would change what somebody pays: of
+ * one-hour cache writes in sale and purchase prices, and of tiers in purchase prices.
  */
 function wholePoint(point: Point, points: readonly Point[]): Point {
   const hasHour = points[0]?.sale.extra_pricing !== undefined;

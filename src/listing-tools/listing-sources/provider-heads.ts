@@ -35,7 +35,7 @@ export interface ProviderHead {
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
-  /** Path in a request body at which it caps the price of the endpoint that the provider chooses. */
+  /** Path in a request body of the highest price that the chosen endpoint may have. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
   /** The provider's name in each source. In `openrouter`, `*` takes every entry. */

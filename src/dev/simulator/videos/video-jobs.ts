@@ -75,7 +75,7 @@ export class VideoJobs {
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
 
-  /** A job's state, by its ending, else by the time if its plan sets `ms`, else by its polls. */
+  /** A job's state: cancelled if ended; else by time if its plan sets `ms`, else by its polls. */
   view({ plan, counts, startedMs, ending }: VideoJob): JobView {
     if (ending !== "none") return { state: "cancelled", isFinal: true, progress: 0 };
     const states = plan.states ?? STATES;
