@@ -130,7 +130,7 @@ function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): 
   return { file, text, original };
 }
 
-/** Returns an issue for each manifest whose secret file cannot be read. It rejects the catalog. */
+/** One issue per manifest whose secret file cannot be read. Any issue rejects the catalog. */
 function unreadKeys(
   manifests: readonly ManifestFile[],
   problems: CatalogSources["fileProblems"],

@@ -50,7 +50,7 @@ export function openLogging({
   return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
 }
 
-/** How many added secrets stay hidden, so that no later line shows one that was replaced. */
+/** Number of secrets from `hide` that stay hidden: old calls may still log replaced ones. */
 const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {

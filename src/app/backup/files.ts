@@ -50,7 +50,7 @@ export async function writeFile(path: string, pieces: AsyncIterable<Buffer> | It
   }
 }
 
-/** Works on 8 items at once. After a fault, starts no other, and throws once all running end. */
+/** Does 8 items at a time. After a fault, starts no more, and throws when the running ones end. */
 export async function sideBySide<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,

@@ -1,9 +1,9 @@
 import type { Day } from "./retention-tally.ts";
 
 /**
- * The age, in days, up to which the spend of a retired day is kept for caps: a cap's week began at
- * most six days ago, and an attempt's id may be of an earlier day than its admission; the rest is a
- * margin.
+ * The age, in days, up to which the spend of a retired day is kept for caps. A cap's week began at
+ * most six days ago, and an attempt's id may be of an earlier day than its admission. The rest of
+ * the ten days is a margin.
  */
 const CAP_DAYS_BACK = 10;
 

@@ -206,7 +206,7 @@ function isTrue(item: RawJson, field: string): boolean {
   return settingAt(item, field) === true;
 }
 
-/** A monthly budget becomes a cap; with `hasCredit`, the rest of a lasting budget is a credit. */
+/** A monthly budget becomes a cap. With `hasCredit`, the rest of one without a period is credit. */
 function planBudget(
   item: RawJson,
   path: SettingPath,
