@@ -63,7 +63,7 @@ export async function retireDays(
   return { retired, stopped, refusedRequests, pastSpendDays, ...drops };
 }
 
-/** Adds the day to `retired`, or returns the reason why it is not ready. */
+/** Retires the day and adds it to `retired`, or returns the reason why it is not ready. */
 async function retireDay(
   deps: RetireDeps,
   day: Day,

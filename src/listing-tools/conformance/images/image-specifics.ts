@@ -25,7 +25,7 @@ export async function imageSpecifics(lab: Lab): Promise<Finding> {
     shapes.map((shape) => ({ ...shape.probe, shape })),
     (seen, { shape }) =>
       shapeFinding(deployment, shape, seen) ??
-      // C2 reports a provider whose usual answers cannot be used either.
+      // If usual answers cannot be used either, C2 reports that, and no shape is blamed.
       (isServed(usual) ? unusableFinding(shape, seen) : undefined),
   );
   const others = await lab.askEach([imageProbes.other(lab)], (seen) => seen);
