@@ -42,7 +42,7 @@ export interface CatalogSources {
   readonly keyOwners?: KeyOwners;
   /** Comma-separated ids of the providers that get decision requests in their public format. */
   readonly decisionsPublicForm?: string;
-  /** Listings whose prices were checked over this many days ago are not routed. Default 0: off. */
+  /** Listings with prices checked over this many days ago get no requests. Default 0: all do. */
   readonly staleAfterDays?: number;
 }
 
@@ -131,7 +131,7 @@ function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): 
   return { file, text, original };
 }
 
-/** Returns an issue, which rejects the catalog, per manifest whose secret file cannot be read. */
+/** One issue per manifest whose secret file cannot be read. Any issue rejects the catalog. */
 function unreadKeys(
   manifests: readonly ManifestFile[],
   problems: CatalogSources["fileProblems"],

@@ -50,7 +50,7 @@ export function openLogging({
   return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
 }
 
-/** Number of later secrets that stay hidden: lines about old calls may contain replaced ones. */
+/** Number of secrets from `hide` that stay hidden: old calls may still log replaced ones. */
 const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {
@@ -134,7 +134,7 @@ function escapeBreaks(line: string): string {
   );
 }
 
-/** A match of six characters is half of a surrogate pair; JSON escapes halves only if unpaired. */
+/** Matches JSON escapes. A match of six characters is an unpaired half of a surrogate pair. */
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
 /** UTF-8 cannot encode half of a surrogate pair, and strict JSON parsers reject its escape. */

@@ -150,7 +150,7 @@ export function pricePins(catalog: Catalog): PricePin[] {
       ...tiers.map((each) => pricePin(deployment, each)),
       ...all.map((each) => ({
         ...pricePin(deployment, each),
-        // A cost that the provider reports is not computed from prices.
+        // No sheets if the provider reports its cost: such a cost is not computed from prices.
         ...(billing === "token" && { sheets: toPinnedSheets(each) }),
       })),
       { ...pricePin(deployment, zero), sheets: toPinnedSheets(zero) },

@@ -48,8 +48,8 @@ import { closeNow, drain, finishRequests } from "./shut-down.ts";
 export interface FeatureOptions extends ConsoleOptions, ServingOptions {}
 
 /**
- * Composes all parts around one catalog. If it fails, it closes what it has opened. When the caller
- * has opened the listeners, it fills in `addresses` and calls `start`.
+ * Composes all parts around one catalog. If it fails, it closes what it has opened. The caller then
+ * opens the listeners, fills in `addresses` and calls `start`.
  */
 export async function openFeatures(options: FeatureOptions, holder: CatalogHolder) {
   const stack = new DisposalStack();
@@ -168,7 +168,7 @@ async function stopServing(
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;
   await drain(readiness, config.shutdownDelayMs);
-  // Closes the poller first, so that its leases are released and no request waits for a poll.
+  // The poller of video jobs ends first: its leases are released, and no request waits for a poll.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();
   await finishRequests([servers.gateway, servers.console], config.shutdownGraceMs, {

@@ -60,8 +60,8 @@ export async function openLimits(options: {
 const LIMIT_KEYS = "tm:";
 
 /**
- * Removes this program's keys from the shared limit store, which instances refill from the journal.
- * Returns how many it removed; undefined if limits are in memory. Rejects if no answer comes.
+ * Deletes this program's entries in Redis, the shared limit store; instances refill it from the
+ * journal. Returns their number; undefined if limits are in memory. Rejects if no answer comes.
  */
 export async function emptyLimitStore(config: Config): Promise<number | undefined> {
   if (config.redisUrl === "") return undefined;

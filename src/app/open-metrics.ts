@@ -173,7 +173,7 @@ function listingFamilies(sources: MetricSources): readonly Family[] {
   ];
 }
 
-/** Yields 0 or 1 for each routed listing. `ReadFamily` adds up those labelled `other`. */
+/** Yields 1 for each routed listing with `isOn`, else 0. `ReadFamily` adds up equal labels. */
 function* listingSamples(
   { serve, holder }: MetricSources,
   isOn: (listing: Deployment, nowMs: number) => boolean,

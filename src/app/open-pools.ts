@@ -85,7 +85,7 @@ function openReports(options: DatabaseOptions, sessions: Pool) {
   }
   const replica = databaseAddress(url, password);
   const pool = openReportPool(replica, log, statementTimeoutMs);
-  // A pool of its own, so that the replica does not seem down while reports use all connections.
+  // The watch has its own pool: the replica must not seem down while reports use all connections.
   const asked = openPool(replica, log, 1);
   const watch = new ReplicaWatch({
     primary: sessions,

@@ -73,7 +73,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
   };
 }
 
-/** The methods named here resolve only after this process has been notified of the change. */
+/** Stores whose listed methods resolve only after this process was notified of the change. */
 function openNoticed(pool: Pool, changes: ChangeLog, notices: gateway.AccountNotices) {
   const noticed = <T extends object>(store: T, verbs: readonly (keyof T)[]): T =>
     gateway.noticed(store, notices, verbs);
@@ -166,7 +166,7 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
     /** Audits the whole ledger on one snapshot. */
     audit: async (): Promise<readonly ledger.AuditCheck[]> =>
       (await noted(ledger.auditBooks(pool, { isFull: true }))).checks,
-    /** Audits from the newest trusted checkpoint on; all without one or if `isFull` is set. */
+    /** Audits from the newest trusted checkpoint on; if there is none or `isFull` is set, all. */
     auditBooks: (asked: Options) => noted(ledger.auditBooks(pool, asked)),
     /** Audits the ledger; if it is sound, signs the balances at the end of a day (YYYY-MM-DD). */
     closeDay: (

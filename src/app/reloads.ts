@@ -61,7 +61,7 @@ export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
   #last: Promise<void> = Promise.resolve();
-  /** True after a fault of the database or the files: the reload is retried without any change. */
+  /** True after a fault of the database or a file: the reload is retried though no file changes. */
   #isBroken = false;
   #stop = (): void => undefined;
 
@@ -102,7 +102,7 @@ export class Reloads {
   #enqueue(asked: { readonly isAsked: boolean }): void {
     const reloaded = this.#last.then(() => this.#reload(asked));
     this.#last = reloaded.catch((err: unknown) => {
-      // A file may vanish between the listing of its folder and its reading.
+      // For example, a file has vanished between the listing of its folder and its reading.
       this.#isBroken = true;
       this.#parts.events.reload("catalog", "failed");
       this.#parts.options.log.error({ err }, "the old catalog stays in use");
@@ -182,7 +182,8 @@ export class Reloads {
       events.reload("catalog", "unchanged");
       return undefined;
     }
-    // An operator who intends a jump by a factor of 100 can restart: a start compares no prices.
+    // A jump by a factor of 100 is refused as a likely mistake. An operator who intends it can
+    // restart, because a start compares no prices.
     const jumps = priceJumps(holder.current, loaded.catalog);
     if (jumps.length > 0) {
       events.reload("catalog", "failed");
@@ -215,7 +216,7 @@ export class Reloads {
   }
 }
 
-/** The build id ignores white space and file order; a verdict applies only to the exact bytes. */
+/** Compares the bytes too: the build id ignores white space, but a verdict is for exact bytes. */
 function isSameCatalog(one: Catalog, other: Catalog): boolean {
   const hashes = ({ deployments }: Catalog): string =>
     deployments.map(({ id, manifestSha256 }) => `${id} ${manifestSha256}`).join();

@@ -14,7 +14,7 @@ export interface SecretReading {
 /** A larger file cannot be a secret, and is refused. */
 export const SECRET_FILE_BYTES_MAX: number = 65_536;
 
-/** `env` always has the values in force, including those from files, which `use` replaces. */
+/** `env` always has the values in force. `use` replaces those that come from files. */
 export class SecretFiles {
   readonly env: Environment;
   readonly #given: Environment;

@@ -7,7 +7,7 @@ const SHUTDOWN_POLL_MS = 50;
 /** Time in which requests that were cut off send their terminal events and are settled. */
 const LAST_ANSWERS_MS = 5_000;
 
-/** Fails readiness, then waits: load balancers send requests until a probe has failed. */
+/** Makes readiness probes fail, then waits: load balancers send requests until one has failed. */
 export async function drain(readiness: Readiness, delayMs: number): Promise<void> {
   const isKnown = readiness.state === "serving";
   readiness.drain();

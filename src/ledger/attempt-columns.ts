@@ -41,9 +41,7 @@ export function requestIdFrom(atMs: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/**
- * Queries for a request's attempts look at ids up to two days around a known id (`join_attempts`).
- */
+/** `join_attempts` looks for other attempts of a request in two days of ids around a known one. */
 export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;
 
 /**
@@ -149,9 +147,7 @@ export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
 
-/**
- * The columns of a closing by `finish_job`, without headers: the client has long got its answer.
- */
+/** For `finish_job`. Has no header columns: the client got its headers before the job ended. */
 export const jobCloseColumns: Columns<CloseRow> = columns(jobClosedColumns);
 
 export const adoptedColumns = columns({

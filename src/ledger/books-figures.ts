@@ -135,9 +135,7 @@ export type KnownInstance = RecordOf<typeof instanceColumns>;
 
 const LISTED_MAX = 200;
 
-/**
- * Reads at most 200 instances, those with a lease first. An instance gone for a day may be missing.
- */
+/** Reads at most 200 instances, those with a lease first. One gone for a day may be missing. */
 export async function readInstances(pool: Pool): Promise<readonly KnownInstance[]> {
   const query = { text: INSTANCES_SQL, values: [LISTED_MAX] };
   return (await queryInTime<Row>(pool, query)).rows.map(instanceColumns.read);

@@ -308,7 +308,7 @@ export class InstanceLease {
     this.#recovery = setTimeout(() => void this.#recoveryLoop(), RECOVERY_EVERY_MS).unref();
   }
 
-  /** The store's day is compared, because its clock may be set to a day without a partition. */
+  /** Also runs on a new day of the store: its clock may be set to a day without a partition. */
   async #maintain(): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
     const day = utcDay(this.#storeClock.nowMs());

@@ -17,7 +17,7 @@ export interface LateClosingsOptions {
 const SWEEP_MS = 100;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 250;
-/** A closing that breaks a constraint is never dropped, because its hold would remain forever. */
+/** Closings that break a constraint are retried forever: if dropped, their holds would remain. */
 const REJECTED_RETRY_MS = 30_000;
 
 /**
@@ -62,7 +62,7 @@ export class LateClosings {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Ends the retries: the recovery of dead instances will close what is still open. */
+  /** Ends the retries: once this instance is dead, recovery closes what is still open. */
   abandon(): void {
     this.#isAbandoned = true;
   }
@@ -168,7 +168,7 @@ export class LateClosings {
 export interface Closing {
   readonly row: CloseRow;
   readonly queuedAtMs: number;
-  /** Undefined once it has been called. The closing itself is kept until it commits. */
+  /** Answers the caller; undefined once called. The closing itself is kept until it commits. */
   answer: ((outcome: CloseOutcome) => void) | undefined;
 }
 

@@ -263,7 +263,7 @@ function faultKind(error: unknown): BatchFaultKind {
   return isData ? "rejected" : "busy";
 }
 
-/** A session that was read-only stays so after the database accepts writes again: replace it. */
+/** Replace such a session: it stays read-only when the database accepts writes again. */
 function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;
 }

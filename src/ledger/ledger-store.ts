@@ -183,7 +183,7 @@ export interface Ledger {
   /** Makes an attempt id for this instance. Each id is greater than the one before. */
   newAttemptId(): AttemptId;
   reserve(row: ReserveRow): Promise<ReserveOutcome>;
-  /** Closes one attempt and reserves for the request's next, if possible in one transaction. */
+  /** Closes an attempt and reserves for the request's next one, in one transaction if possible. */
   roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome>;
   /** Resolves when the closing has committed; after about `SETTLE_WAIT_MS` with `pending`. */
   close(row: CloseRow): Promise<CloseOutcome>;

@@ -156,8 +156,9 @@ class BatchedLedger implements OpenedLedger {
   }
 
   /**
-   * Runs a batch. If the process slept past its lease meanwhile, annuls and refuses the holds it
-   * reserved, even if the instance has joined again: another instance may have closed them.
+   * Runs a batch. If the process slept past its lease meanwhile, annuls and refuses the holds that
+   * the batch reserved, even if the instance has joined again: another instance may have closed
+   * them.
    */
   async #runBatch(
     closings: readonly CloseRow[],

@@ -166,6 +166,6 @@ export interface PeriodSpend extends MonthSpend {
 export interface SpendReads {
   balance(orgId: OrgId): Promise<Balance>;
   monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;
-  /** Returns the spend against weekly, then daily caps: of one key, or of all without `keyId`. */
+  /** Returns the spend against weekly, then daily caps: of `keyId`, or of all keys without it. */
   periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]>;
 }

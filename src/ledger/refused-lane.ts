@@ -29,7 +29,7 @@ const MINUTE_MS = 60_000;
 const QUEUE_ROWS_MAX = 20_000;
 const COUNTS_MAX = 20_000;
 const GATHER_MS = 20;
-/** Longer than for rows: a customer may look up a row at once, but not a count. */
+/** Longer than rows wait (`GATHER_MS`): customers may look up a row at once, but never a count. */
 const GATHER_COUNTS_MS = 500;
 const RETRY_MS = 1_000;
 
@@ -183,10 +183,10 @@ export async function recordRefused(
 }
 
 /*
- * A refused request has an attempt if its hold was annulled. If the attempt's day is already summed
- * up, it is marked to be summed up again. The rows of `refused_minute` are locked first, in the
- * order of the primary key, so that all processes share the limit of stored requests, and do not
- * deadlock. A request that an earlier try has written is not counted again.
+ * A refused request has an attempt if its hold was annulled. If that attempt's day was already
+ * summed up for reports, the day is marked to be summed up again. The rows of `refused_minute` are
+ * locked first, in the order of the primary key, so that all processes share the limit of stored
+ * requests, and do not deadlock. A request that an earlier try has written is not counted again.
  */
 const RECORD_REFUSED_SQL = `
   with given as (

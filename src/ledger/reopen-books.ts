@@ -24,8 +24,8 @@ import {
 export interface ReopenRequest {
   readonly reason: string;
   /**
-   * What becomes of attempts that were open at the point of the restore: `void` voids them at our
-   * cost; `charge` charges their reserves; `kept` leaves them open, which needs `isNothingLost`.
+   * The fate of attempts that were open at the point of the restore: `void` voids them at our cost;
+   * `charge` charges their reserves; `kept` leaves them open, which needs `isNothingLost`.
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;
@@ -118,7 +118,7 @@ const reopenedColumns = columns({
   openJobs: count("open_jobs"),
   endedSessions: count("ended_sessions"),
   closedAgain: columns({
-    /** Includes keys that expire because the books have only their old secret. */
+    /** Includes keys that expire because the restore has lost their new secret. */
     keysDisabled: count("keys_disabled"),
     capsLowered: count("caps_lowered"),
     connectionsDisabled: count("connections_disabled"),
@@ -189,7 +189,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
   return { kind: "read", closings: found, changes };
 }
 
-/** Returns undefined for an action that is not made again; no closing if it opens access. */
+/** Undefined for actions that are not made again. `closing` is undefined if access was opened. */
 function readChange({
   at,
   action,

@@ -23,7 +23,7 @@ export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
 const LABEL = "backup_label";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Maximum wait for the lock on the table `account`; other writers queue behind this wait. */
+/** Maximum wait for the lock on `account`. It is short, because other writers wait behind it. */
 const SUMS_LOCK_TIMEOUT_MS = 1_000;
 const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
@@ -124,8 +124,9 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
 }
 
 /**
- * Makes the server keep its write-ahead log until this connection ends, unless the log outgrows
- * `max_slot_wal_keep_size`. The slot has a fixed name, so that only one backup can run at a time.
+ * Creates a replication slot, which makes the server keep its write-ahead log until this connection
+ * ends or the log outgrows `max_slot_wal_keep_size`. All backups use the same slot name, so that
+ * only one backup can run at a time.
  */
 async function keepLog(client: Client): Promise<void> {
   try {
@@ -210,7 +211,7 @@ const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s
   from account`;
 
 const PROGRESS_FILES = 2_000;
-/** These folders are copied empty: a start needs only the content of `pg_wal`, from `copyLog`. */
+/** Copied without their content. A start needs only that of `pg_wal`, which `copyLog` copies. */
 const EMPTY_FOLDERS = new Set([
   "pg_dynshmem",
   "pg_notify",
@@ -239,7 +240,7 @@ const LEFT_OUT_ANYWHERE = /^(?:pgsql_tmp|pg_internal\.init)/;
 /** The file that is copied last: it records up to where the write-ahead log must be replayed. */
 const CONTROL_FILE = "global/pg_control";
 
-/** Call it in backup mode: a replay of the log repairs files that change or vanish meanwhile. */
+/** Call it in backup mode: the replay of the log repairs files that change during the copy. */
 async function copyCluster(
   cluster: string,
   target: string,

@@ -14,7 +14,7 @@ export async function makeFolder(path: string): Promise<void> {
 
 /** Copies a file and hashes the written bytes. The copy is durable only after `flushPath`. */
 export async function copyFile(from: string, to: string) {
-  // Not a stream, because a stream that fails before it is read would end the process.
+  // Reads without a stream: a stream that fails before it is read would end the process.
   const source = await open(from, "r");
   try {
     return await writeFile(to, readPieces(source));
@@ -50,7 +50,7 @@ export async function writeFile(path: string, pieces: AsyncIterable<Buffer> | It
   }
 }
 
-/** After a fault, starts no further item, and throws once the items in progress have ended. */
+/** Does 8 items at a time. After a fault, starts no more, and throws when the running ones end. */
 export async function sideBySide<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
@@ -70,7 +70,7 @@ export async function sideBySide<T>(
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
-/** A missing folder has no entries. */
+/** Returns no entries for a missing folder. */
 export async function readEntries(folder: string): Promise<readonly Dirent[]> {
   return await readdir(folder, { withFileTypes: true }).catch((fault: unknown) => {
     if (isMissing(fault)) return [];

@@ -33,7 +33,7 @@ interface RestoreOptions {
 interface Restored {
   readonly folder: string;
   readonly manifest: BackupManifest;
-  /** Differs from the requested folder if PostgreSQL's user has no access to that one. */
+  /** The folder used: not the requested one if PostgreSQL's user cannot access that. */
   readonly dataDir: string;
 }
 
@@ -155,7 +155,7 @@ export async function verifyBackup(
   }
 }
 
-/** Removes databases of killed runs. A server that still uses one ends once the files are gone. */
+/** Removes databases of killed runs. If one of their servers still runs, it stops without files. */
 async function removeLeftovers(scratchDir: string): Promise<void> {
   for (const name of await readdir(scratchDir)) {
     const owner = /^verify-(\d+-\d+)-\w{6}$/.exec(name)?.[1];

@@ -22,7 +22,7 @@ import {
 import type { SimError } from "./sim-error.ts";
 
 const TOOL_NAME = matching(/^[a-zA-Z0-9_-]{1,64}$/);
-/** Refuses the gateway's own fields, which it must not pass on; ignores other unknown fields. */
+/** Refuses fields that the gateway must not pass on, and ignores other unknown fields. */
 const FOREIGN = fields({}, (_value, path) =>
   /^(models|route|transforms|api_key|base_url|connection_id)$/.test(path)
     ? `Unrecognized request argument supplied: ${path}`
@@ -137,7 +137,7 @@ function togetherComplaint(body: JsonObject): Complaint {
     : `Tool choice '${String(readToolName(choice))}' not found in 'tools' parameter.`;
 }
 
-/* Complains unless a tool message answers each tool call before a message of another role. */
+/* Complains unless tool messages answer all tool calls before a message of another role comes. */
 function orderComplaint(body: JsonObject): Complaint {
   let waiting = new Set<string>();
   let known = new Set<string>();

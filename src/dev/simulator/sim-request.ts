@@ -88,7 +88,7 @@ export function findUserText(messages: readonly JsonObject[]): string {
 const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
 const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
 
-/** Answers the user's questions from facts in the prompt. Of two values, the later one counts. */
+/** Answers the user's questions from facts in the prompt. A fact's last value there counts. */
 export function toldIn(userText: string, prompt: unknown): string | undefined {
   const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);
   if (asked.length === 0) return undefined;

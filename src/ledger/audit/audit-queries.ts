@@ -234,8 +234,8 @@ const NEAR_SQL = `many cross join lateral (
 
 /**
  * Compares the daily spend of keys with their attempts, on days of which the audit reads all
- * attempts. These do not include the day after a retired day: an attempt is retired with the day of
- * its id, which can be the day before its admission.
+ * attempts. The day after a retired day is left out: some attempts admitted on it have ids of the
+ * day before, and were retired with that day.
  */
 function daysQuery(span: AuditSpan): AuditQuery {
   const from =

@@ -1,11 +1,11 @@
 import { escapeLiteral } from "pg";
 
-/** The checkpoint at which an audit begins. The audit trusts its totals of all earlier writes. */
+/** The checkpoint at which an audit begins. Its totals of all earlier writes are trusted. */
 export interface AuditStart {
   /** The day of the checkpoint, as YYYY-MM-DD. */
   readonly day: string;
   readonly position: bigint;
-  /** Attempts that ended after `position`, except corrected ones, have this id or a later one. */
+  /** Attempts with lower ids ended by `position`; they may have been corrected after it. */
   readonly fromAttempt: bigint;
 }
 
@@ -21,7 +21,7 @@ export type IdRange = Range<bigint>;
 /** Organization ids are compared by their bytes. */
 export type OrgRange = Range<string>;
 
-/** Selects months whose spend the span has in full: from the month before its day's month. */
+/** Selects months whose spend the span has in full: that before its day's month, and later ones. */
 export function monthsSql(span: AuditSpan, column: string): string {
   if (span === undefined) return "true";
   return `${column} >= (date_trunc('month', date '${span.day}') - interval '1 month')::date`;
@@ -36,7 +36,7 @@ export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
     union all select * from attempt where ${correctedLater(span, range)})`;
 }
 
-/** Selects the attempts' transfers after the span's start, and all transfers of `attemptsSql`. */
+/** Selects attempts' transfers since the span's start, and earlier ones of `attemptsSql`. */
 export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
   const ids = boundsSql("attempt_id", range);
   if (span === undefined) {
@@ -52,9 +52,7 @@ export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
       and attempt_id in (select attempt_id from attempt where ${correctedLater(span, range)}))`;
 }
 
-/**
- * Selects the sums of debits and credits by account, up to the position `through` if it is given.
- */
+/** Selects the debits and credits of each account, up to the position `through` if given. */
 export function accountSumsSql(span: AuditSpan, through?: bigint): string {
   const [before, after] =
     span === undefined

@@ -51,9 +51,7 @@ export interface AuditOutcome {
    * there is none, or if a full audit was wanted and the checkpoints are as signed.
    */
   readonly reason: string | undefined;
-  /**
-   * The checkpoint of the closed day; undefined if none was requested or the books have violations.
-   */
+  /** The closed day's checkpoint; undefined if no day was to be closed or a check failed. */
   readonly checkpoint?: SignedCheckpoint | undefined;
 }
 

@@ -27,8 +27,8 @@ export const spendLinesSql = (day: string): string => `
 
 /**
  * $1 is the day. Selects whether it ended over a minute ago, the number of open attempts up to its
- * end, whether a transaction that began until a minute after its end may still add an attempt, and
- * the first attempt id after the day.
+ * end, the first attempt id after it, and whether a transaction that could still add an attempt of
+ * the day is running: one that began no later than a minute after the day's end.
  */
 export const CLOSABLE_SQL = `
   with d as (
@@ -65,9 +65,7 @@ export function lastPositionSql(
     as position`;
 }
 
-/**
- * Selects the first attempt that was in flight at the position, else the first id after the day.
- */
+/** Selects the first attempt in flight at the position, or else the first id after the day. */
 export function firstInFlightSql(
   span: AuditSpan,
   at: { readonly position: bigint; readonly endId: bigint },

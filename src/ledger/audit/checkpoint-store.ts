@@ -32,7 +32,7 @@ export async function readCheckpoints(client: PoolClient): Promise<readonly Sign
   return (await client.query<SignedCheckpoint>(sql.CHECKPOINTS_SQL)).rows;
 }
 
-/** Returns the newest checkpoint; undefined if an audit from there on needs retired attempts. */
+/** Returns the newest checkpoint; undefined if an audit from it would need retired attempts. */
 export async function newestUsable(
   client: PoolClient,
   checkpoints: readonly SignedCheckpoint[],
@@ -47,9 +47,7 @@ export async function newestUsable(
   return newest.fromAttempt >= ids && !isLater ? newest : undefined;
 }
 
-/**
- * Verifies the newest `count` of `checkpoints` (newest first): signatures, stored rows and chain.
- */
+/** Verifies the first `count` of `checkpoints`, the newest: signatures, stored rows and chain. */
 export async function verifyCheckpoints(
   client: PoolClient,
   checkpoints: readonly SignedCheckpoint[],
@@ -88,7 +86,7 @@ export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const [newest] = checkpoints;
   if (newest === undefined) return 0;
   const from = Date.parse(newest.day) - DAYS_OF_TWO_MONTHS * MS_PER_DAY;
-  // One more, because each checkpoint has only the spend since the previous one.
+  // One more: the oldest of these has only the spend since the checkpoint before it.
   return checkpoints.filter(({ day }) => Date.parse(day) >= from).length + 1;
 }
 

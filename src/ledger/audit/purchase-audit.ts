@@ -33,7 +33,7 @@ const BROKEN_MOVES = `
   )
   ${differingTransfersSql(["purchase", "purchase_refund", "refund_reversal", "dispute", "dispute_won"])}`;
 
-/** Selects purchases whose claims took back another sum than their total (at most the credit). */
+/** Selects purchases whose claims took back a wrong sum. Right: their total, at most the credit. */
 const BROKEN_CLAIMS = `
   select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),
     concat('taken back ', c.due)
@@ -54,7 +54,7 @@ const BROKEN_PAYMENTS = `
     and (kind = 'collect' or credit_account like 'receivable:%')
     and (kind <> 'collect' or debit_account <> 'wallet:' || substr(credit_account, 12))`;
 
-/** Selects series of receipts with missing numbers: each granted purchase has a receipt. */
+/** Selects series of receipts whose numbers do not run from 1 to the last without a gap. */
 const BROKEN_RECEIPTS = `
   select concat('receipts ', series), format('%s, the last %s', coalesce(r.count, 0), r.last),
     format('%s, the last %s', s.last, s.last)

@@ -46,7 +46,7 @@ export type JournalEntry =
   | EndEntry;
 
 export interface OpenEntry {
-  /** `held`: opened before the journal begins. `crashed`: charged at its reserve before that. */
+  /** `held`: open when the journal begins. `crashed`: charged at its reserve before it begins. */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
   readonly attempt: bigint;
@@ -135,16 +135,14 @@ export class JournalReplay {
     }
   }
 
-  /** Compares an account of the books with the replayed one, which `finish` then leaves out. */
+  /** Compares an account of the books with the replayed one, and removes the replayed one. */
   compareAccount(id: string, stored: ModelAccount): void {
     const replayed = this.#model.accounts.get(id) ?? EMPTY_ACCOUNT;
     this.#model.accounts.delete(id);
     this.#accounts.compare(`account ${id}`, accountText(stored), accountText(replayed));
   }
 
-  /**
-   * Compares a month's spend in the books with the replayed one, which `finish` then leaves out.
-   */
+  /** Compares a month's spend in the books with the replayed one, and removes the replayed one. */
   compareSpend(of: SpenderName, month: number, stored: MonthSpend): void {
     const { months } = this.#spender(of);
     const replayed = months.get(month) ?? EMPTY_MONTH;

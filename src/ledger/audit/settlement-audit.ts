@@ -6,9 +6,7 @@ const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
 const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at time zone 'utc')";
 const HALF_DAY = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
 
-/**
- * Selects periods that do not continue the previous one, are not over, or differ from their lines.
- */
+/** Selects periods that are not over, do not continue the last one, or differ from their lines. */
 const BROKEN_PERIODS = `
   select ${PERIOD_NAME} as what,
     format('begins after %s with %s, attempts %s, cost %s', after_end_at, carry_in_pico, attempts,

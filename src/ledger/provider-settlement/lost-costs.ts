@@ -11,7 +11,7 @@ import type { SettlementTerms } from "./settlement-plan.ts";
  * - `ours`: the journal has the attempt and its cost.
  * - `put_back`: its cost is in a period that was put back from a file.
  * - `retired`: its day was taken out of the journal.
- * - `outside`: its time is in no time span whose attempts a restore has removed.
+ * - `outside`: its time is in no time span from which a restore has removed attempts.
  * - `impossible`: no attempt can have this id or cost this amount.
  */
 export type LostVerdict =

@@ -103,7 +103,7 @@ export async function readFacts(
   return (await factsOfEach(client, [provider], throughMs)).get(provider.providerId) ?? [];
 }
 
-/** Moves the horizon on to the last noon or midnight UTC, at most `untilMs`, and returns that. */
+/** Moves the horizon on to the last noon or midnight UTC by `untilMs`, and returns this time. */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
   const { now } = await queryOne<{ now: Date }>(pool, "select clock_timestamp() as now");
   const nowMs = now.getTime();

@@ -37,7 +37,7 @@ export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   readonly costPicoUsd: PicoUsd;
   /** The part of `costPicoUsd` that was observed in corrections. */
   readonly correctedPicoUsd: PicoUsd;
-  /** What customers paid for attempts whose end was observed, at once or in a correction. */
+  /** The customers' payments for attempts whose end was observed, at once or in a correction. */
   readonly debitMicroUsd: MicroUsd;
   /** The platform's payments for attempts that cost more than their reserve. */
   readonly overrunMicroUsd: MicroUsd;
@@ -92,7 +92,7 @@ export interface SettlementFact {
   readonly endedMs: number;
   /** Noon or midnight at or before the closing. */
   readonly closedMs: number;
-  /** Noon or midnight at or before the admission, for which the time in the attempt's id stands. */
+  /** Noon or midnight at or before the time in the attempt's id, which counts as the admission. */
   readonly admittedMs: number;
   readonly modelId: string;
   readonly upstreamModelId: string;
@@ -138,7 +138,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly late: LateSums;
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
-  /** `payableMicroUsd` minus what accrued, where the debt for each attempt was rounded down. */
+  /** `payableMicroUsd` minus the accrued debts, which were rounded down for each attempt. */
   readonly roundingMicroUsd: MicroUsd;
   readonly payableMicroUsd: MicroUsd;
   readonly lines: readonly SettlementLine[];

@@ -44,8 +44,8 @@ const NOTHING_LOST_SQL = "0::bigint as lost_claims, 0::numeric as lost_pico, 0::
 
 /**
  * Selects the ends of attempts from `from` to before `until`: closings, and corrections of attempts
- * closed as unknown. What was observed of a corrected attempt belongs to its correction. Attempts
- * that a restore lost and that their provider claims end at the time stored in `lost_cost`.
+ * closed as unknown. The usage and cost of a corrected attempt are in its correction, not in its
+ * closing. An attempt that a restore lost and its provider claims ends at `lost_cost.ended_at`.
  */
 export function endsSql(from: string, until: string): string {
   return `
@@ -91,9 +91,7 @@ function halfDaySql(column: string): string {
   return `floor(extract(epoch from ${column}) / ${HALF_DAY_SECONDS})::integer`;
 }
 
-/**
- * $1: providers; $2: when each one's unsettled time begins; $3: the earliest of these; $4: the end.
- */
+/** $1: providers; $2: the start of each one's unsettled time; $3: the earliest; $4: the end. */
 export const FACTS_SQL: string = `
   select provider_id, model_id, upstream_model_id,
     ${halfDaySql("ended_at")} as ended, ${halfDaySql("closed_at")} as closed,

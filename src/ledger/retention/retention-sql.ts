@@ -1,9 +1,9 @@
 import type { Day } from "./retention-tally.ts";
 
 /**
- * The age, in days, up to which the spend of a retired day is kept for caps: a cap's week began at
- * most six days ago, and an attempt's id may be of an earlier day than its admission; the rest is a
- * margin.
+ * The age, in days, up to which the spend of a retired day is kept for caps. A cap's week began at
+ * most six days ago, and an attempt's id may be of an earlier day than its admission. The rest of
+ * the ten days is a margin.
  */
 const CAP_DAYS_BACK = 10;
 
@@ -124,7 +124,7 @@ export function retiredDaysSql(day: Day): string {
   group by 2, 3 having sum(debit) > 0`;
 }
 
-/** Selects the day's requests that also have open attempts, or ids outside of $1 to before $2. */
+/** Selects the day's requests that also have open attempts, or attempts before $1 or from $2 on. */
 export function sharedRequestsSql(day: Day): string {
   return `
   select array_agg(org_id) as orgs, array_agg(request_id) as requests from ${dayTable(day)} d

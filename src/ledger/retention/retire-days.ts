@@ -63,7 +63,7 @@ export async function retireDays(
   return { retired, stopped, refusedRequests, pastSpendDays, ...drops };
 }
 
-/** Adds the day to `retired`, or returns the reason why it is not ready. */
+/** Retires the day and adds it to `retired`, or returns the reason why it is not ready. */
 async function retireDay(
   deps: RetireDeps,
   day: Day,
@@ -79,7 +79,7 @@ async function retireDay(
     return reason;
   }
   await session.freeze(day);
-  // Until the freeze, attempts of the day may have changed; from now on none does.
+  // Surveys again: attempts of the day may have changed before the freeze; now none can.
   const survey = await session.survey(day);
   const late = readinessProblem(survey);
   if (late !== undefined) {

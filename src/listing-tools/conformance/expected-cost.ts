@@ -40,7 +40,7 @@ export function expectedCosts(
   return { ok: true, costs: { expected_usd: formatUsd(microUsd(sum)), models } };
 }
 
-/** `output` is what an honest provider bills; `input` is estimated from the body if unset. */
+/** Tokens that an honest provider bills. If unset, `input` is estimated from the body. */
 type Expected = readonly [probe: Probe, output: number, input?: number];
 
 /** Expected output tokens, by the kind of probe. `FILE_TOKENS` are the input tokens of a file. */

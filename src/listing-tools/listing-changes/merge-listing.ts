@@ -88,8 +88,8 @@ function isBelowCost({ model, terms }: Listing, atMs: number): boolean {
 }
 
 /**
- * When customers begin to pay the source's prices: as announced already, else at the operator's
- * instant, else a cut at once and a rise at `riseFromMs`.
+ * When customers begin to pay the source's prices: when the old listing has the same prices (now or
+ * as announced); else at the operator's instant; else when they are no rise; else at `riseFromMs`.
  */
 function saleFrom(before: Listing, after: Listing, rules: PriceRules): number {
   const { nowMs, riseFromMs, effectiveMs } = rules;
@@ -209,8 +209,8 @@ function withPrices({ model, terms }: Listing, points: readonly Point[]): Listin
 }
 
 /**
- * Makes implied prices explicit where a default would change what somebody pays: one-hour cache
- * writes in every change, and tiers and one-hour writes in purchase prices.
+ * Writes out prices that a point only implies, where a default would change what somebody pays: of
+ * one-hour cache writes in sale and purchase prices, and of tiers in purchase prices.
  */
 function wholePoint(point: Point, points: readonly Point[]): Point {
   const hasHour = points[0]?.sale.extra_pricing !== undefined;

@@ -83,7 +83,7 @@ export function judgeEnd(
   return { gone: day <= dated, day };
 }
 
-/** A bound not below the context counts as unknown. Others are cut at the gateway's bound. */
+/** An output bound not below the context is unknown; any other is cut at the gateway's bound. */
 export function outputBound(
   model: string,
   output: number | undefined,

@@ -157,7 +157,7 @@ function sheetAt(prices: RawObject, tokens: number): RawSheet {
   };
 }
 
-/** `price` is a number or `{ base, tiers: [{ start, price }] }`; 0 `tokens`: the base price. */
+/** The price at `tokens` prompt tokens (0: the base price). `price`: a number or base and tiers. */
 function priceAt(price: RawJson | undefined, tokens: number): string | undefined {
   if (objectAt(price) === undefined) return numberTextAt(price);
   const reached = readTiers(price).filter(({ start }) => start <= tokens && tokens > 0);

@@ -53,7 +53,7 @@ export function listKnownReasons(provider: string, id: string): readonly string[
   return Object.hasOwn(known, id) ? (known[id] ?? []) : [];
 }
 
-/** The order of fields does not matter. An edited listing has another hash than at its import. */
+/** Ignores the order of fields. An edited listing no longer has the hash of its import. */
 export function listingHash(model: ManifestModel, terms: ManifestListingTerms | undefined): string {
   return hash("sha256", canonicalJson(terms === undefined ? { model } : { model, terms }));
 }

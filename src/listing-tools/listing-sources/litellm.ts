@@ -151,7 +151,7 @@ function litellmSheet(entry: RawObject, suffix: string): RawSheet {
 
 const TIER = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/;
 
-/** Tiers are complete ranges, or fields with a suffix, where base prices fill the gaps. */
+/** Tiers are ranges with all prices, or fields with a suffix, whose gaps the base prices fill. */
 function litellmPrices(entry: RawObject): {
   readonly sheet: RawSheet;
   readonly tiers: readonly RawTier[];

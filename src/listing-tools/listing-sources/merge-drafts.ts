@@ -98,7 +98,7 @@ export function findNewestDay(sources: readonly { readonly dated: string }[]): s
   return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
 
-/** Uses the highest price of each SKU. A price from only one source must exceed the default. */
+/** Uses each SKU's highest price. If only one source states it, it must exceed the default. */
 function mergePrices(
   lead: DraftPrices,
   agreeing: readonly Opinion[],
@@ -214,7 +214,7 @@ function wholePrices(
 
 /**
  * A limit is the smallest that a current source states, or else the smallest of any source. An
- * ability needs a source that states it, and none that denies it; one suffices for reasoning.
+ * ability needs a source that states it and none that denies it. For reasoning, no denial counts.
  */
 function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>
@@ -265,7 +265,7 @@ function mergeAbilities(all: readonly DraftAbilities[]): DraftAbilities {
   });
 }
 
-/** For each SKU that a sheet may leave out, the SKU from whose price its own is derived. */
+/** For each SKU that a sheet may leave out: the SKU from whose price its price is then derived. */
 const DEFAULT_SKUS = {
   cached_prompt: "prompt",
   cache_write: "prompt",

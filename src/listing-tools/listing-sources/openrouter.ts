@@ -19,7 +19,7 @@ import {
 } from "./entry-rules.ts";
 import { type RawSheet, type RawTier, sheetOver, toReading } from "./sheet-builder.ts";
 
-/** Selects all entries, as OpenRouter sells all; an author's name selects that author's. */
+/** As `input.provider`: selects all entries. An author's name selects only that author's. */
 export const EVERY_AUTHOR = "*";
 
 /** Reads the answer of `GET /api/v1/models`: `data[]`, with prices as texts in USD per token. */

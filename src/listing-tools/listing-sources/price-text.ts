@@ -105,7 +105,7 @@ export type Prices = ManifestTermPrices & { readonly pricing: readonly ManifestP
 
 type Raise = (price: string) => string;
 
-/** Raises the sale prices: each is `raise` of the price that the provider is owed. */
+/** Raises the sale prices: each becomes `raise(price)` of the price that the provider is owed. */
 export function raisedPrices<P extends Prices>(prices: P, raise: Raise): P {
   const bought = prices.purchase_pricing ?? prices.pricing;
   const tiers = prices.purchase_tiers ?? prices.price_tiers;

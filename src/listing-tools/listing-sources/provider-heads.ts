@@ -19,7 +19,7 @@ export function isListingSource(text: string): text is ListingSource {
 
 type Parameters = Readonly<Record<string, ManifestDescriptor>>;
 
-/** A manifest without models, read on the provider's own pages on the table's `checked_on`. */
+/** A manifest without models, as read on the provider's own pages on the day `checked_on`. */
 export interface ProviderHead {
   /**
    * `import`: models come from the sources. `init`: the operator states address or models. `local`:
@@ -35,7 +35,7 @@ export interface ProviderHead {
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
-  /** Path in the request body of the highest price at which an endpoint may be chosen. */
+  /** Path in a request body of the highest price that the chosen endpoint may have. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
   /** The provider's name in each source. In `openrouter`, `*` takes every entry. */

@@ -66,7 +66,7 @@ function buildListing(
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
-  // If `upstreamId` is only the end of the marketplace id, the provider does not know it.
+  // A configured name that is only the end of the marketplace id is not the provider's own name.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,

@@ -40,9 +40,7 @@ export class Fates {
   }
 }
 
-/**
- * One note per setting, or for the map or list around it. Decisions override the reviewed table.
- */
+/** One note per setting, or for the map or list around it. Decisions override the table. */
 export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);
   if (root.length > 0) {
@@ -150,7 +148,7 @@ const CONTAINERS: ReadonlySet<string> = new Set([
 ]);
 
 const isGlob = (key: string): boolean => key.includes("*");
-/** The key is place, blank and name: no name in the table contains a blank. */
+/** By place, blank and name of a setting, because no name in the table contains a blank. */
 const exact: ReadonlyMap<string, SettingGroup> = new Map(
   settingGroups.flatMap((group) => {
     const names = group.keys.filter((key) => !isGlob(key));

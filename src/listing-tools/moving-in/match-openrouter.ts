@@ -96,7 +96,7 @@ function nearest(
 
 type ListedIndex = ReturnType<typeof indexListed>;
 
-/** Finds listings by name. A name that two listings share finds neither. */
+/** An index of listings by name. A name that two listings share finds neither. */
 function indexListed(listed: readonly ListedHere[]) {
   const ids = new Map(listed.map((each) => [each.id, each]));
   const plain = unambiguous(listed, ({ id }) => [plainName(id)]);

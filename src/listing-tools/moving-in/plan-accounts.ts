@@ -206,7 +206,7 @@ function isTrue(item: RawJson, field: string): boolean {
   return settingAt(item, field) === true;
 }
 
-/** A monthly budget becomes a cap; with `hasCredit`, the rest of a lasting budget is a credit. */
+/** A monthly budget becomes a cap. With `hasCredit`, the rest of one without a period is credit. */
 function planBudget(
   item: RawJson,
   path: SettingPath,
@@ -300,7 +300,7 @@ type Budget =
   /** A budget with another period, or an amount that cannot be used. */
   | { readonly kind: "other" };
 
-/** LiteLLM counts a month as 30 days, or begins it on the first day of the calendar month. */
+/** LiteLLM's texts for a month: 30 or 31 days, or from the first day of a calendar month. */
 const MONTHS: ReadonlySet<string> = new Set(["30d", "31d", "1mo", "1M", "720h"]);
 
 const FRACTION_DIGITS = 6;

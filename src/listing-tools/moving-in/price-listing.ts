@@ -179,7 +179,7 @@ function nameUnusable(deployment: MovedDeployment, fates: Fates): void {
   }
 }
 
-/** Finds the provider's entry for the model, with or without its date, or its base model. */
+/** Finds an entry by the model's name, with or without its date, or else by its base model. */
 export function priceFileListings(
   source: Omit<SourceInput, "from">,
 ): (deployment: MovedDeployment) => WrittenListing | undefined {

@@ -32,7 +32,7 @@ export interface AskDeps {
   readonly outbound?: Outbound;
 }
 
-/** `path` follows the base address (`base`), or that without its version segment (`root`). */
+/** `path` is added to the base address (`base`), or to it without its version segment (`root`). */
 export interface EndpointQuestion {
   readonly from: "base" | "root";
   readonly path: string;

@@ -1,7 +1,7 @@
 import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
 import { readServedModel } from "../../kernel/index.ts";
 
-/** Splits listings by `servedIds`, the provider's own list of its models. */
+/** Splits listings by whether the provider's own list of models (`servedIds`) has them. */
 export function splitServed(
   { models }: Manifest,
   servedIds: readonly string[],

@@ -40,7 +40,7 @@ export type SurveyOutcome =
     };
 
 export interface SurveyInput extends EndpointAddress {
-  /** The wire whose key header is sent; absent: the wires in turn, until one is accepted. */
+  /** The wire whose key header is sent. If absent, the wires are tried until one is accepted. */
   readonly wireId?: string;
   /** True for a server program of the operator, which reports more than a hosted API. */
   readonly isSelfHosted: boolean;

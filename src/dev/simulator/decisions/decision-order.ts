@@ -62,7 +62,7 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
   return weights.map((weight) => rounded(weight / sum));
 }
 
-/** High if the state has the word before the question's `?`, else low; undefined without a `?`. */
+/** High if the state contains the word before the question's `?`, else low; undefined if no `?`. */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];
   if (word === undefined) return undefined;

@@ -55,7 +55,7 @@ const BODY = fields({
   }),
 });
 
-/** Reads the provider's public format. Refuses fields that it lacks, except in a structure. */
+/** Reads the provider's public format. Refuses unknown fields, except in a structure. */
 export function readPublicGliner(body: JsonObject): GlinerReading {
   const { text: state, schema } = body;
   const tasks = isObject(schema) ? publicTasks(schema) : [];

@@ -75,7 +75,7 @@ export class VideoJobs {
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
 
-  /** A job's state, by its ending, else by the time if its plan sets `ms`, else by its polls. */
+  /** A job's state: cancelled if ended; else by time if its plan sets `ms`, else by its polls. */
   view({ plan, counts, startedMs, ending }: VideoJob): JobView {
     if (ending !== "none") return { state: "cancelled", isFinal: true, progress: 0 };
     const states = plan.states ?? STATES;
@@ -102,7 +102,7 @@ export class VideoJobs {
     }));
   }
 
-  /* A restarted simulator counts jobs from 1 again; the time that it hashes keeps each id new. */
+  /* The id also hashes the time, because a restarted simulator counts its jobs from 1 again. */
   #add({ idPrefix, ...made }: NewJob): VideoJob {
     this.#made += 1;
     const job: VideoJob = {

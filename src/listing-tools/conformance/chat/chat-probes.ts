@@ -193,7 +193,7 @@ export const chatProbes = {
         stream,
       },
     ),
-  /** The text for `required` needs no tool call, and the text for `none` asks for a call. */
+  /** The text suggests the opposite of `choice`, so only a provider that obeys `choice` passes. */
   toolChoice: (subject: Subject, choice: "none" | "required", stream: boolean): Probe =>
     chatProbe(subject, `tool choice ${choice}${stream ? ", stream" : ""}`, {
       text:

@@ -11,7 +11,7 @@ export interface Fact {
   readonly value: string;
 }
 
-/** From the counts, C4 computes how many prompt tokens the provider may bill. */
+/** States facts and asks for them. C4 computes from its counts the tokens that may be billed. */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
   /** Number of facts whose value is words in another alphabet, not a number. */
@@ -24,7 +24,7 @@ export interface FactProbe extends Probe {
   /** Copies of the measured text in a description of tool parameters. `copies` includes them. */
   readonly toolCopies: number;
   readonly about: string;
-  /** Builds a like probe about fact `of` alone, to give a disobedient model another chance. */
+  /** Builds a probe that asks for fact `of` alone, because a model may have disobeyed by chance. */
   readonly again: (of: string) => FactProbe;
 }
 
@@ -35,7 +35,7 @@ interface Row {
   readonly alphabet: "latin" | "others";
 }
 
-/** Here and in `ROWS_WITHOUT_TOOLS`, any two values of different fields share a row. */
+/** In each of the two tables, any two values of different fields occur together in some row. */
 const ROWS: readonly Row[] = [
   { hasSystem: false, hasHistory: false, tools: "without", alphabet: "latin" },
   { hasSystem: false, hasHistory: true, tools: "offered", alphabet: "others" },

@@ -75,7 +75,7 @@ export function manyImages(deployment: Deployment): readonly ManyImages[] {
 interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
-  /** Shows if answers vary by chance, where the answers to `first` and `second` lack the words. */
+  /** Sent if the answers lack the words: shows whether answers to one prompt vary by chance. */
   readonly firstAgain: Probe;
   readonly words: readonly [string, string];
 }

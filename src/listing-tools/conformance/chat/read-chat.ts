@@ -30,7 +30,7 @@ function typeFlaw({ headers }: Observation, wanted: string): string | undefined 
   return type === wanted ? undefined : `content-type is ${type || "absent"}, not ${wanted}`;
 }
 
-/** The flaw in status, body or content type of a usual non-chat answer; undefined if none. */
+/** The flaw in status, body or content type of an answer that is not chat; undefined if none. */
 export function jsonFlaw(seen: Observation): string | undefined {
   const { probe, status, body } = seen;
   if (status !== 200) return `${probe}: a usual request is answered with ${status}`;

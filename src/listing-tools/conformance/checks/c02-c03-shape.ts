@@ -66,9 +66,10 @@ async function chatShape(lab: Lab, stream: boolean): Promise<Finding> {
 }
 
 /**
- * Fails an answer that reports a natural end but lacks or repeats a number. A model may miscount:
- * a second answer must be flawed too, and either that answer stops early with numbers only, or the
- * first prompt is answered correctly in the other form (whole or streamed).
+ * Fails if answers to prompts that ask for counting report a natural end, but lack or repeat a
+ * number. A model may miscount, so a second prompt must get a flawed answer, too. Besides, either
+ * the second answer stops early with numbers only, or the first prompt is answered correctly in the
+ * other form (whole or streamed).
  */
 async function checkCounted(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;

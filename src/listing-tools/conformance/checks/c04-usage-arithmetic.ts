@@ -54,7 +54,7 @@ function arithmeticFindings(answers: readonly Observation[]): (Finding | undefin
     );
 }
 
-/** Two answers to one prompt must bill the same prompt, and equal texts nearly the same output. */
+/** Equal prompts must be billed equal prompt tokens, equal answers nearly equal output tokens. */
 function sameFinding(
   { deployment }: Lab,
   first: Observation,
@@ -114,7 +114,7 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/** Maximum tokens of a fact and its question. `OTHER`: the fact is words of another alphabet. */
+/** Maximum tokens of a fact, of one in words of another alphabet (`OTHER`), and of a question. */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
@@ -168,7 +168,7 @@ function besideTokensMax(
   return Math.max(0, around) + own + more;
 }
 
-/** An output token has at least one byte; these tokens are allowed on top, per answer and call. */
+/** Output tokens allowed per answer, and per call in it, on top of one token for each byte. */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
 
@@ -228,14 +228,14 @@ const FRAME_TOKENS_MAX = 90;
 const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
-/** Half the difference of three copies and one, in which the chat template cancels out. */
+/** Tokens of one copy: half of what three copies have more than one. The template cancels out. */
 async function countPerCopy(lab: Lab, { usage }: Observation): Promise<number | undefined> {
   const thrice = await lab.ask(chatProbes.measured(lab, 3));
   if (!isServed(thrice) || thrice.usage === undefined || usage === undefined) return undefined;
   return (promptTokensTotal(thrice.usage) - promptTokensTotal(usage)) / 2;
 }
 
-/** Warns if a template adds a system message, which customers pay, and fails one over a limit. */
+/** Fails a chat template with too many tokens, and warns if it seems to add a system message. */
 async function frameFindings(
   lab: Lab,
   once: Observation,

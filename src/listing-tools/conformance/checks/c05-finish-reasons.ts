@@ -49,7 +49,7 @@ export const finishReasons: Check = {
   },
 };
 
-/** Fails an answer as long as its bound that reports no cut. C9 judges longer answers. */
+/** Fails an answer that reaches its bound but reports no cut. C9 judges longer answers. */
 function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | undefined {
   const { deployment } = lab;
   const [bound] = smallBounds(lab);
@@ -67,7 +67,7 @@ function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | unde
   });
 }
 
-/** Each answer must end naturally, with tool calls, or at its bound, even if one word suffices. */
+/** Fails an answer that ends neither naturally, nor with tool calls, nor at its bound. */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;
   const { probe, bound, usage } = seen;

@@ -73,7 +73,7 @@ async function kindFinding(lab: Lab, kind: MediaKind): Promise<Finding> {
 
 /**
  * Fails if answers change with one of two images, but not with the other. If they change with
- * neither, the model may always name one color. A listing need not accept two images.
+ * neither, the model may always name one color, which passes. So does a refusal of two images.
  */
 async function manyImagesFinding(lab: Lab): Promise<Finding> {
   const unread: string[] = [];
@@ -125,7 +125,7 @@ async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   return bad.length > 0 ? bad : [passed(`${good} prompts are read with all that they say`)];
 }
 
-/** Repeats, two at a time. C12 sends more under the same names, so that each is paid once. */
+/** Number of probes sent in pairs. C12 asks under the same names, so these are not paid twice. */
 const AT_ONCE_REPEATS = 4;
 
 /**

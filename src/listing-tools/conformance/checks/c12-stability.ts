@@ -55,7 +55,7 @@ function howItBroke(answer: Observation): string {
   return describeFailure(answer);
 }
 
-/** Rejects if a probe cannot be sent, unless a broken answer decides the check already. */
+/** Rejects if a probe cannot be sent, unless a broken answer has already failed the check. */
 async function askRepeatedly(lab: Lab): Promise<readonly Observation[]> {
   const answers: Observation[] = [];
   for (let n = 0; n < REPEATS; n += AT_ONCE) {

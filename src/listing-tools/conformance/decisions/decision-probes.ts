@@ -19,7 +19,7 @@ export interface ToldState {
   /** Index of the state, from 0 to 2: a run has three states. */
   readonly at: number;
   readonly isFirst: boolean;
-  /** Wrong answers to the first version, by question id. The second version has other facts. */
+  /** Wrong answers to the first probe about this state. A second probe then states other facts. */
   readonly wrong?: ReadonlyMap<string, string | number>;
 }
 
@@ -43,7 +43,7 @@ export const decisionProbes = {
   },
   several: (deployment: Deployment): DecisionProbe =>
     asking("four questions, longer state", STATE_COPIES, SEVERAL[findGrammar(deployment)]),
-  /** A label that a model always answers is wrong for at least two of the three states. */
+  /** Each state has other facts: a model that always gives one label is wrong for two of three. */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
     const pick = (name: keyof typeof TOLD): string => {
       const values = chance.shuffled(`told ${name}`, TOLD[name]);

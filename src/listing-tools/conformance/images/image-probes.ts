@@ -66,7 +66,7 @@ export const imageProbes = {
       name: "another image",
       body: { prompt: writePrompt(subject, 1) },
     },
-  /** Orders -1 images, not too many: a provider that accepts too many would render them all. */
+  /** Orders -1 images: of too many, a provider that accepts any number would render every one. */
   negativeCount: (subject: Subject): Probe => ({
     ...imageProbes.one(subject),
     name: "n of -1",

@@ -25,7 +25,7 @@ export async function imageSpecifics(lab: Lab): Promise<Finding> {
     shapes.map((shape) => ({ ...shape.probe, shape })),
     (seen, { shape }) =>
       shapeFinding(deployment, shape, seen) ??
-      // C2 reports a provider whose usual answers cannot be used either.
+      // If usual answers cannot be used either, C2 reports that, and no shape is blamed.
       (isServed(usual) ? unusableFinding(shape, seen) : undefined),
   );
   const others = await lab.askEach([imageProbes.other(lab)], (seen) => seen);
@@ -69,7 +69,7 @@ function shapeFinding(
   return costFinding(deployment, probe, seen);
 }
 
-/** Other values, such as `auto`, promise none of these formats. */
+/** The format that a value promises. Other values, such as `auto`, promise none. */
 const FORMAT_OF: Readonly<Record<string, ImageSize["format"]>> = {
   png: "png",
   jpeg: "jpeg",

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 
-/** A name has one value in a run; each run draws a new one, so no provider learns the answers. */
+/** Random values by name: fixed in a run, new in each run, so that no provider learns answers. */
 export class Chance {
   readonly #seed: string;
 

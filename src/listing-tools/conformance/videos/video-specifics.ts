@@ -24,7 +24,7 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** The provider must refuse a clip that is too long, in any form. An accepted job is canceled. */
+/** The provider must refuse a clip that is too long, with any status. Cancels an accepted job. */
 async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
   const probe = videoProbes.tooLong(lab);
   const { status, body } = await lab.ask(probe);
@@ -113,7 +113,7 @@ async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
   return passed("completed, with a cost under the ceiling, and read by ranges");
 }
 
-/** A film ends at a frame: its length may differ by the larger of this and `SHARE_TOLERANCE`. */
+/** A film ends at a frame, so its length may differ by this, or by `SHARE_TOLERANCE` if larger. */
 const SECONDS_TOLERANCE = 0.5;
 const SHARE_TOLERANCE = 0.1;
 const WINDOW_BYTES = 16_384;
