@@ -191,7 +191,7 @@ export class LedgerModel {
     return { debit, overrun };
   }
 
-  /** Moves the margin, so that `accrual:` grows by the debt to the provider, rounded down. */
+  /** Moves the margin: what remains in `accrual:` is the debt to the provider, rounded down. */
   #takeMargin(provider: string, margin: bigint): void {
     const [accrual, own] = [`accrual:${provider}`, `margin:${provider}`];
     if (margin < 0n) this.move(own, accrual, -margin);

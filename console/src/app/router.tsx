@@ -86,8 +86,7 @@ const routes = root.addChildren([
       page(open, "/docs/reference", reference, "ReferencePage"),
       page(open, "/docs/reference/$operation", reference, "OperationPage"),
       page(open, "/docs/$page", guide, "GuidePage"),
-      // Model IDs contain slashes, so `$` matches the rest of the path. The model's route is a
-      // child of the models list's route; otherwise its URL would match the models list.
+      // Model IDs contain slashes, so `$` matches the rest of the path.
       modelPages.addChildren([
         page(modelPages, "/", models, "ModelsPage"),
         page(modelPages, "compare", compare, "ComparePage"),

@@ -5,8 +5,8 @@ import { modelSnippets } from "./media-snippets.ts";
 import { useSample } from "./use-sample-model.ts";
 
 /**
- * Makes a sample call for a model that a key may call. `models` is the key's list of models, or
- * null if it may call all of them. `secret` is the raw key, if the page has it.
+ * Builds the snippets that call a model that a key may call. `models` is the key's list of models,
+ * or null if it may call all of them. `secret` is the raw key, if the page has it.
  */
 export function useSampleCall(
   models: readonly string[] | null,

@@ -17,8 +17,8 @@ export function CompactButton(props: Props) {
 }
 
 /**
- * A button that saves a file, by default under the server's name. A request to the console's API
- * names the organization that the page shows, because another tab may have switched to another one.
+ * A button that saves a file, by default under the name in the answer. A request to the console's
+ * API names the organization that the page shows: another tab may have switched to another one.
  */
 export function DownloadLink(props: {
   readonly href: string;

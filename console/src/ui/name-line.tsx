@@ -38,8 +38,8 @@ export function NameLine(props: {
 }
 
 /**
- * The first letter of a model's or provider's name, in the color that the model's maker or the
- * provider prefers in charts. Logos are not used, because they are trademarks.
+ * The first letter of a model's or provider's name, in the color that charts prefer for the model's
+ * maker or for the provider. Logos are not used, because they are trademarks.
  */
 function Monogram(props: { readonly of: string; readonly name: string }) {
   const paint = { "--mark": toColour({ colour: familyColour(props.of), mark: 0 }) };

@@ -31,7 +31,7 @@ export interface TopUpView extends Pick<
   readonly isCardPending: boolean;
 }
 
-/** `field` is the contract's field that makes the rule invalid. */
+/** `field` is the field of the console's API that makes the top-up rule invalid. */
 export class TopUpFault extends Error {
   override readonly name = "TopUpFault";
   readonly field: "below_usd" | "amount_usd" | "month_max_usd" | "card";

@@ -209,7 +209,7 @@ interface NamedRow {
   readonly row: LimitRow;
   readonly name: string;
   readonly modelId: string | null;
-  /** The scope's own claim and, for an organization without credit, that of its request window. */
+  /** The scope's own claim; without credit, also one for the lower limit of requests. */
   readonly claims: readonly ScopeClaim[];
 }
 

@@ -67,7 +67,7 @@ async function exportPeriods(
 
 type PeriodFile = Parameters<SettlementStore["putBack"]>[0];
 
-/** Reads the signed files, the oldest period first, since a provider's periods form a chain. */
+/** Reads the signed files. Returns the oldest period first: a provider's periods form a chain. */
 function readFiles(folder: string, key: KeyObject): readonly PeriodFile[] | ConsoleRefusal {
   const files: PeriodFile[] = [];
   for (const name of readdirSync(folder).filter((each) => /^period-.*\.json$/.test(each))) {

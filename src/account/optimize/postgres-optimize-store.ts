@@ -167,7 +167,7 @@ export class PostgresOptimizeStore {
     return begun;
   }
 
-  /** Stores progress and renews the lease; false if the search ended, so that its process stops. */
+  /** Stores progress and renews the lease; false if the search has ended, so its run must stop. */
   async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
     const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
     const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });

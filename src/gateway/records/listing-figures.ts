@@ -14,7 +14,7 @@ import type { ReportSources } from "./report-sources.ts";
 /** Maps the counts of a listing's traffic from their names in code to their column names. */
 const COUNTS = {
   succeeded: "succeeded",
-  /** Calls that failed because of the provider, not of the request or a client that left. */
+  /** Attempts that failed because of the provider, not of the request or a client that left. */
   failed: "failed",
   usedHours: "used_hours",
   /** Hours in which at least one call succeeded. */

@@ -37,7 +37,7 @@ export interface PlanInput {
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
   readonly policy?: PlanPolicy | undefined;
-  /** Returns a copy of the deployment with the caller's own key; undefined if there is none. */
+  /** Returns a copy of the deployment with the caller's own provider key; undefined without one. */
   readonly ownKeyOf?: ((deployment: Deployment) => Deployment | undefined) | undefined;
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;

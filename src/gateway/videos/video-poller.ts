@@ -35,8 +35,8 @@ export class VideoPoller {
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
   /**
-   * By deployment and key: until when (monotonic) they are not polled, because the provider asked
-   * for a pause or did not answer.
+   * By deployment and, if the job has one, the customer's own provider key: until when (monotonic)
+   * the provider is not polled, because it asked for a pause or did not answer.
    */
   readonly #cooldownUntilMs = new Map<string, number>();
   /** Deployments for which an unknown job state was logged; it is logged once. */

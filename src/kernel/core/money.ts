@@ -104,7 +104,7 @@ function toPico(
   return picoUsd(sign === "-" ? 0n - amount : amount);
 }
 
-/** A million dollars: a cost that exceeds the reserve by more is impossible, and is ignored. */
+/** A million dollars: a cost that exceeds the reserve by more is impossible; it is not charged. */
 const REPORTED_COST_MAX = picoUsd(10n ** 18n);
 
 /** True if `cost` exceeds `reserve` by at most a million dollars. */

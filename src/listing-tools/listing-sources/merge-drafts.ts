@@ -38,7 +38,7 @@ export interface MergeInput {
   readonly recentFrom: string;
 }
 
-/** Takes the newest prices. Unless `alone`, stages a listing if no recent second source agrees. */
+/** Starts from the newest prices. Unless `alone`, they need a second recent source that agrees. */
 export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
   const everyone = [lead, ...others];
   const newest = everyone.reduce((a, b) => (b.dated > a.dated ? b : a));

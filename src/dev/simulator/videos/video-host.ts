@@ -123,7 +123,7 @@ function relayWord({ state }: JobView): string {
   return state === "queued" ? "pending" : state;
 }
 
-/** A provider whose jobs are `pending` or `done`, and whose films say if they passed moderation. */
+/** Its open jobs are `pending`, completed ones `done`, and films say if they passed moderation. */
 export const plainVideos: VideoHost = {
   secondsMax: 15,
   accepts: (secondsMax) => fields(filmFields(secondsMax)),

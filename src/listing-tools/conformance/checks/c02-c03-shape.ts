@@ -66,10 +66,10 @@ async function chatShape(lab: Lab, stream: boolean): Promise<Finding> {
 }
 
 /**
- * Fails if answers to prompts that ask for counting report a natural end, but lack or repeat a
- * number. A model may miscount, so a second prompt must get a flawed answer, too. Besides, either
- * the second answer stops early with numbers only, or the first prompt is answered correctly in the
- * other form (whole or streamed).
+ * Fails if answers to two prompts that ask for counting both report a natural end, but lack or
+ * repeat a number; one such answer may be the model's mistake. In addition, either the second must
+ * be only numbers and stop early, or the first prompt must be answered correctly in the other form
+ * (whole or streamed).
  */
 async function checkCounted(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;
