@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { SMALL_BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import { ANTHROPIC_CLIENTS, say } from "../support/anthropic-clients.ts";
-import { chatBody } from "../support/chat-bodies.ts";
+import { bodyOfSize, chatBody } from "../support/chat-bodies.ts";
 import { PatientClock } from "../support/clocks.ts";
 import {
   simulatorManifest,
@@ -317,3 +318,21 @@ describe("a body or a target that cannot be read is the same 400 as on the real 
     },
   );
 });
+
+test.each(["videos", "decisions"])(
+  "a body of one byte more than the route of %s reads is the same 413 in a dry run",
+  async (asked) => {
+    const headers = bearer(account.key);
+    const ask = async (path: string, bytes: number): Promise<HttpAnswer> => {
+      const body = bodyOfSize({ model: "nope", prompt: "{filler}" }, bytes);
+      return await httpCall(gateway.url + path, { body, headers });
+    };
+    const over = SMALL_BODY_BYTES_MAX + 1;
+    const reported = await ask(`/v1/route?for=${asked}`, over);
+    expectRefusal(reported, { status: 413, code: "request_too_large", message: "1048576 bytes" });
+    const answer = await ask(`/v1/${asked}`, over);
+    expect(at(reported.json, "error")).toEqual(at(answer.json, "error"));
+    const read = await ask(`/v1/route?for=${asked}`, SMALL_BODY_BYTES_MAX);
+    expect(read.status).not.toBe(413);
+  },
+);

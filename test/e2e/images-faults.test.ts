@@ -34,6 +34,7 @@ const MODERATED = 'image:{"moderation_flag":true}';
 const TEXTS: readonly RowText[] = [
   ["F43", "a 200 that cannot be parsed", "bad_json", unusable],
   ["F43", "an HTML page", "body:html", unusable],
+  ["F43", "a compressed 200", "gzip_bomb", unusable],
   ["F44", "fewer images than n", 'image:{"count":1}', unusable],
   ["F44", "more images than n", 'image:{"count":3}', unusable],
   ["F44", "URLs instead of base64", 'image:{"url_only":true}', unusable],

@@ -32,6 +32,8 @@ export interface Modality<R extends CallRequest> {
     deployment: Deployment,
     nowMs: number,
   ) => UpstreamFailure;
+  /** The failure of a 2xx with a compressed body; absent: `unusableFailure`. */
+  readonly compressed?: UpstreamFailure;
 }
 
 export interface ClientRequest {

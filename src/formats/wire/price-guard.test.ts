@@ -4,6 +4,7 @@ import { ownKeyDeployment } from "../../catalog/deployment-copy.ts";
 import type { OrgId } from "../../kernel/core/ids.ts";
 import type { ParsedChatRequest } from "../modality/chat/parse-request.ts";
 import {
+  buildBody,
   chatFor,
   buildDeployment,
   otherWire,
@@ -116,6 +117,35 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
   });
 });
 
+describe("a cache mark whose ttl is duplicated", () => {
+  const part = (member: string): Members => ({
+    messages: [{ role: "user", content: [{ type: "text", text: "a", [member]: "MARK" }] }],
+  });
+  const fn = { name: "f", cache_control: "MARK" };
+  const untyped = { type: "a_result", content: [{ cache_control: "MARK" }] };
+
+  test.each<[string, WireId, Members]>([
+    ["prompt_cache_options", "wire_a", { prompt_cache_options: "MARK" }],
+    ["prompt_cache_breakpoint", "wire_a", part("prompt_cache_breakpoint")],
+    ["cache_control of a tool's function", "wire_a", { tools: [{ type: "function", function: fn }] }],
+    ["cache_control without a type around it", "wire_b", { messages: [{ role: "user", content: [untyped] }] }],
+  ])("is sent with neither if either is long: %s on %s", (place, wire, members) => {
+    const usual = place.startsWith("prompt") ? "30m" : "5m";
+    const long = place.startsWith("prompt") ? "12h" : "1h";
+    const sendWith = (mark: string) =>
+      send(readGood(wire, buildBody(members).replace('"MARK"', mark)), buildDeployment(wire));
+    for (const [first, second] of [
+      [usual, long],
+      [long, usual],
+    ]) {
+      const sent = sendWith(`{"ttl":"${first}","mode":"explicit","ttl":"${second}"}`);
+      expect(sent.text).not.toContain("ttl");
+      expect(sent.dropped).toEqual([expect.stringMatching(/\.ttl$/)]);
+    }
+    expect(sendWith(`{"ttl":"${usual}","ttl":null}`).dropped).toEqual([]);
+  }); // prettier-ignore
+});
+
 describe("a listing that prices cache writes of one hour", () => {
   const day = { type: "ephemeral", ttl: "24h" };
   const micro = 10n ** 6n;
@@ -146,6 +176,22 @@ describe("a listing that prices cache writes of one hour", () => {
     const mixed = send(readGood("wire_b", { cache_control: hour, system }), listing);
     expect(mixed.body).toHaveProperty("cache_control", hour);
     expect(mixed.text).not.toContain("24h");
+    expect(mixed.dropped).toEqual(["cache_control.ttl"]);
+  });
+
+  test("sends a mark of five minutes and of one hour at the hour's price, and none with a third lifetime", () => {
+    const listing = buildDeployment("wire_b", { prices });
+    const read = (...ttls: readonly string[]): ParsedChatRequest => {
+      const block = { type: "a_result", content: [{ cache_control: "MARK" }] };
+      const body = buildBody({ max_tokens: 1, messages: [{ role: "user", content: [block] }] });
+      const members = ttls.map((ttl) => `"ttl":"${ttl}"`).join(",");
+      return readGood("wire_b", body.replace('"MARK"', `{${members}}`));
+    };
+    const asked = read("5m", "1h");
+    expect(quote(asked, listing)).toBe(BigInt(asked.estimatedInputTokens) * 7n + 5n);
+    expect(send(asked, listing).dropped).toEqual([]);
+    const mixed = send(read("1h", "24h"), listing);
+    expect(mixed.text).not.toContain("ttl");
     expect(mixed.dropped).toEqual(["cache_control.ttl"]);
   });
 

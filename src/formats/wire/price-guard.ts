@@ -208,11 +208,19 @@ function readLongMark(
   [field, usual]: readonly [field: string, usual: string],
   codec: RequestCodec,
 ): LongMark | undefined {
-  const ttl = doc.isObject(mark) ? doc.present(mark, word.ttl) : ABSENT;
-  if (ttl === ABSENT) return undefined;
-  const text = doc.isString(ttl) ? doc.text(ttl) : "";
-  if (text === usual) return undefined;
-  const isHour = field === "cache_control" && text === HOUR_TTL && codec.countsHourWrites;
+  if (!doc.isObject(mark)) return undefined;
+  // The key may be duplicated, and any of the values may be the one that the provider reads.
+  const unusual = doc.keys(mark).flatMap((key) => {
+    const ttl = doc.valueOf(key);
+    if (doc.keyWord(key) !== word.ttl || doc.isNull(ttl)) return [];
+    const text = doc.isString(ttl) ? doc.text(ttl) : "";
+    return text === usual ? [] : [text];
+  });
+  if (unusual.length === 0) return undefined;
+  const isHour =
+    field === "cache_control" &&
+    codec.countsHourWrites &&
+    unusual.every((text) => text === HOUR_TTL);
   return { field, object: mark, isHour };
 }
 

@@ -6,6 +6,8 @@ import {
   type Refusal,
   refusal,
   type RefusalOrigin,
+  type Refused,
+  refused,
   type RequestId,
   unavailable,
   ZERO_MICRO_USD,
@@ -107,6 +109,11 @@ const CRASHED: Refusal = refusal(
 const STORE_UNAVAILABLE: Refusal = unavailable(
   `the database does not answer at the moment; send the same request again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
 );
+
+export function bodyTooLarge(bytesMax: number): Refused {
+  const message = `the request body exceeds the limit of ${bytesMax} bytes for this route; send a smaller body`;
+  return refused(refusal("request_too_large", message));
+}
 
 export function routingDeadlinePassed(timeoutMs: number): Refusal {
   return refusal(

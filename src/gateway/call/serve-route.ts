@@ -1,6 +1,12 @@
 import { deploymentAt } from "../../catalog/index.ts";
 import type { CallRequest } from "../../formats/index.ts";
-import { attemptInstantMs, invalidRequest, microUsd, printJson } from "../../kernel/index.ts";
+import {
+  attemptInstantMs,
+  BODY_BYTES_MAX,
+  invalidRequest,
+  microUsd,
+  printJson,
+} from "../../kernel/index.ts";
 import type { ReserveOutcome, ReserveRow, SpendReads } from "../../ledger/index.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { explainRoute } from "../routing/plan-route.ts";
@@ -12,7 +18,7 @@ import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-tokens.ts";
 import { callPlanInput, identifyConversation, findModel, estimateTokens } from "./plan.ts";
 import type { CallPorts } from "./ports.ts";
-import { refuseCall } from "./refuse.ts";
+import { bodyTooLarge, refuseCall } from "./refuse.ts";
 import {
   type ExcludedStep,
   routeAnswer,
@@ -44,8 +50,15 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-export function bindDryRun<R extends CallRequest>(kind: CallKind<R>): DryRun {
+/** `bodyBytesMax` is the bound of the route on which a body of this kind is sent. */
+export function bindDryRun<R extends CallRequest>(
+  kind: CallKind<R>,
+  bodyBytesMax: number = BODY_BYTES_MAX,
+): DryRun {
   return async (ports, client) => {
+    if (client.body.length > bodyBytesMax) {
+      return refuseCall(ports, client, bodyTooLarge(bodyBytesMax));
+    }
     const read = kind.read(client);
     if (!read.ok) return refuseCall(ports, client, read);
     const { request } = read;

@@ -15,6 +15,7 @@ import {
   ORG_READ_WAIT_MS,
   ORG_READS_MAX,
   ORG_READS_WAITING_MAX,
+  SMALL_BODY_BYTES_MAX,
   TOKEN_COUNTS_PER_ORG_MAX,
   Turns,
   USAGE_SUMS_PER_ORG_MAX,
@@ -50,8 +51,8 @@ export function gatewayRoutes(
   const dryRuns = new Map([
     ...chats.map(({ wire, chat }) => [wire.dryRunName, bindDryRun(chat)] as const),
     [images.family, bindDryRun(images)],
-    [video.family, bindDryRun(video)],
-    [decisions.family, bindDryRun(decisions)],
+    [video.family, bindDryRun(video, SMALL_BODY_BYTES_MAX)],
+    [decisions.family, bindDryRun(decisions, SMALL_BODY_BYTES_MAX)],
   ]);
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };

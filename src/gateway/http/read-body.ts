@@ -7,11 +7,11 @@ import {
   type LentBuffer,
   type OrgId,
   type Refusal,
-  refusal,
   type Refused,
   refused,
   type Result,
 } from "../../kernel/index.ts";
+import { bodyTooLarge } from "../call/refuse.ts";
 import type { ArrivingBodies } from "./connections.ts";
 
 export interface ReadBody {
@@ -42,7 +42,7 @@ export function readBody(
   }
   const declared = Number(request.headers["content-length"] ?? Number.NaN);
   if (declared > bytesMax) {
-    done(tooLarge(bytesMax));
+    done(bodyTooLarge(bytesMax));
     return;
   }
   let held: HeldBytes | undefined = new HeldBytes();
@@ -58,7 +58,7 @@ export function readBody(
   request.on("data", (chunk: Buffer) => {
     if (held === undefined) return;
     held.add(chunk);
-    if (held.length > bytesMax) refuse(tooLarge(bytesMax));
+    if (held.length > bytesMax) refuse(bodyTooLarge(bytesMax));
     else arriving.grew(body, chunk.length);
   });
   request.on("end", () => {
@@ -80,11 +80,6 @@ function joined(held: HeldBytes, pool: BufferPool): ReadBody {
   let at = 0;
   for (const piece of pieces) at += piece.copy(body, at);
   return { body, loan };
-}
-
-function tooLarge(bytesMax: number): Refused {
-  const message = `the request body exceeds the limit of ${bytesMax} bytes for this route; send a smaller body`;
-  return refused(refusal("request_too_large", message));
 }
 
 /**

@@ -8,16 +8,17 @@ import { brokenBooks, ended, nothingHeld } from "../../support/books.ts";
 import { simulatorManifest, textModel, tokenPrices, withGateway } from "../../support/gateway.ts";
 import { withServer } from "../../support/local-server.ts";
 
-/** The dollars between bars in the prompt; the provider reports exactly these characters. */
-const REPORTED = /\|([^|]*)\|/;
+/** The provider reports the number between bars; a word after it means: without token counts. */
+const REPORTED = /\|([^| ]*) ?([^|]*)\|/;
 
 const provider = withServer(() =>
   createServer((request, response) => {
     void readText(request).then((body) => {
-      const cost = REPORTED.exec(body)?.[1] ?? "";
-      const usage =
-        `{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18` +
-        `${cost === "" ? "" : `,"cost":${cost}`}}`;
+      const [, amount = "", form = ""] = REPORTED.exec(body) ?? [];
+      const counts =
+        form === "" ? ['"prompt_tokens":11,"completion_tokens":7,"total_tokens":18'] : [];
+      const cost = form === "ticks" ? `"cost_in_usd_ticks":${amount}` : `"cost":${amount}`;
+      const usage = `{${[...counts, ...(amount === "" ? [] : [cost])].join(",")}}`;
       const stream = body.includes('"stream":true');
       response.setHeader("content-type", stream ? "text/event-stream" : "application/json");
       response.end(stream ? streamOf(usage) : wholeOf(usage));
@@ -100,6 +101,13 @@ describe("a cost that the provider reports", () => {
   test.each(WAYS)("is charged on $wire, stream $stream", async (way) => {
     const paid = { reported: 1_932n, debitMicroUsd: 1_932n, basis: "reported", errorClass: null };
     expect(await pay(way, "0.001932")).toEqual(paid);
+  });
+
+  test.each(
+    ["0.001932 alone", "19320000 ticks"].flatMap((cost) => WAYS.map((way) => ({ cost, ...way }))),
+  )("is charged without token counts on $wire, stream $stream: $cost", async ({ cost, ...way }) => {
+    const paid = { reported: 1_932n, debitMicroUsd: 1_932n, basis: "reported", errorClass: null };
+    expect(await pay(way, cost)).toEqual(paid);
   });
 
   const document = { wire: "wire_a", stream: false } as const;

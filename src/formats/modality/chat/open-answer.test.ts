@@ -198,10 +198,10 @@ describe("relays", () => {
   });
 
   test("wire_a: a raw cost keeps digits that no float holds", () => {
-    const cost = '"cost":0.12345678901234567890';
+    const cost = '"cost":0.12345678901234567891';
     const raw = JSON.stringify(usageChunk).replace('"total_tokens":5', cost);
     const bridge = fed(wire_a, WORD.wire_a, `data: ${raw}\n\n`);
-    expect(bridge.reportedCostUsd).toBe("0.12345678901234567890");
+    expect(bridge.reportedCostUsd).toBe("0.12345678901234567891");
   });
 
   test("wire_a: only the first of several choices reaches the client", () => {

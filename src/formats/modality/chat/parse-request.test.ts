@@ -11,6 +11,7 @@ import {
   readBad,
   readBody,
   readGood,
+  result,
   send,
   type KnownWire,
 } from "../../../../test/fixtures/modality/request-kit.ts";
@@ -274,6 +275,56 @@ describe("media parts", () => {
     ]);
     const bytes = text.length - 3 * picture.length;
     expect(request.estimatedInputTokens).toBe(bytes + 6 * MEDIA_PART_TOKENS);
+  });
+
+  test("are found on wire_b in a block whose content is one block and no list, with its allowance", () => {
+    const source = { type: "url", url: "https://a.test/big.pdf" };
+    const fetched = {
+      type: "web_fetch_result",
+      url: source.url,
+      content: { type: "document", source },
+    };
+    const block = { type: "web_fetch_tool_result", tool_use_id: "s", content: fetched };
+    const text = buildBody({ messages: [{ role: "assistant", content: [block] }] });
+    const request = readGood("wire_b", text);
+    const path = "messages.0.content.0.content.content";
+    expect(request.mediaParts).toEqual([{ path, kind: "file" }]);
+    expect(request.estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
+  });
+});
+
+describe("the content of wire_b blocks that the gateway does not know", () => {
+  const document = (source: object) => ({ type: "document", source });
+  const stored = document({ type: "file", file_id: "file_1" });
+  const cited = { type: "cited", content: [{ type: "text", text: "x", cache_control: "MARK" }] };
+  const say = (block: object) => ({ messages: [{ role: "user", content: [block] }] });
+
+  test.each([
+    ["one block", { type: "fetched", content: stored }, "content.source.type is file"],
+    ["one block in one block", { type: "a", content: { type: "b", content: stored } }, "content.content.source.type is file"],
+    ["a list", { type: "search_result", source: "s", content: [stored] }, "content.0.source.type is file"],
+    ["a list in a tool result", result("t", { content: [{ type: "a", content: [stored] }] }), "content.0.content.0.source.type is file"],
+  ])("%s, cannot be a stored file", (_name, block, message) => {
+    const refused = readBad("wire_b", say(block));
+    expect(refused.message).toContain(`messages.0.content.0.${message}`);
+  }); // prettier-ignore
+
+  test.each([
+    ["a mark's ttl", "ttl", cited, '"MARK"', '{"ttl":"5m","ttl":"1h"}'],
+    ["a block's type", "type", { type: "a", content: { type: "cited" } }, '"cited"', '"cited","type":"document"'],
+  ])("cannot duplicate %s, of which the provider might read the other", (_name, key, block, once, twice) => {
+    const text = buildBody(say(block));
+    expect(readBad("wire_b", text.replace(once, twice)).message).toContain(`${key} is duplicated`);
+  }); // prettier-ignore
+
+  test.each([
+    ["a text", "x"],
+    ["null", null],
+    ["a list without types", ["x", 1, { title: "t" }, [stored]]],
+    ["one value without a type", { title: "t" }],
+  ])("is passed on if it is %s", (_name, content) => {
+    const request = readGood("wire_b", say({ type: "unknown_result", content }));
+    expect(request.mediaParts).toEqual([]);
   });
 });
 

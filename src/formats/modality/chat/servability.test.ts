@@ -46,6 +46,16 @@ describe("media", () => {
     );
   });
 
+  test("of an undeclared kind is refused on wire_b too in a block whose content is one block", () => {
+    const source = { type: "url", url: "https://a.test/big.pdf" };
+    const content = { type: "web_fetch_result", content: { type: "document", source } };
+    const fetched = { type: "web_fetch_tool_result", tool_use_id: "s", content };
+    const members = { messages: [{ role: "assistant", content: [fetched] }] };
+    expect(reason({ from: b, to: b, members })?.field).toBe("messages.0.content.0.content.content");
+    const changes = { inputModalities: new Set(["text", "file"] as const) };
+    expect(reason({ from: b, to: b, members, changes })).toBeUndefined();
+  });
+
   test.each([a, b] as const)("is not seen in the types constructor or __proto__, on %j", (wire) => {
     const content = [{ type: "constructor" }, { type: "__proto__" }];
     const messages = [{ role: "user", content }];

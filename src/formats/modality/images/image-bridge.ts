@@ -119,7 +119,7 @@ const ANSWER_BYTES_MAX = Math.ceil(IMAGE_BYTES_MAX / 3) * 4 + IMAGE_ANSWER_OTHER
 const ABOVE_RESERVE = failedRead(
   unusableImagesFailure("the provider reported a higher cost than this request can have"),
 );
-const UNREADABLE = failedRead(unusableImagesFailure("the provider's answer could not be read"));
+const UNREADABLE = failedRead(unusableImagesFailure());
 
 function writeAnswer(
   { created, images, echoed, report }: ImageAnswer,

@@ -5,6 +5,7 @@ import { encodeImageRequest, servabilityProblem } from "./encode-image-request.t
 import { ImageBridge } from "./image-bridge.ts";
 import type { ImageReport } from "./image-usage.ts";
 import { parseImageRequest, type ParsedImageRequest } from "./parse-request.ts";
+import { unusableImagesFailure } from "./read-image-answer.ts";
 
 /** `POST /v1/images/generations`: images made from a text. */
 export const images: Modality<ParsedImageRequest> = {
@@ -32,6 +33,7 @@ export const images: Modality<ParsedImageRequest> = {
       ceiling: maxOutputTokens,
     });
   },
+  compressed: unusableImagesFailure(),
 };
 
 /** The cost that settlement computes from the report; undefined if the report does not suffice. */

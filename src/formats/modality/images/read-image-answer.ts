@@ -42,9 +42,7 @@ export function readImageAnswer(
   const bytes = parser.rest();
   const rest = isUtf8(bytes) ? decodeBody(bytes) : "";
   const answer = asObject(tryParse(rest)?.value);
-  if (answer === undefined) {
-    return failedRead(unusableImagesFailure("the provider's answer could not be read"));
-  }
+  if (answer === undefined) return failedRead(unusableImagesFailure());
   const { error, data } = answer;
   if (hasError(error)) return failedRead(classifyEmbeddedError(answer));
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
@@ -144,7 +142,9 @@ function isRefusal(value: unknown): boolean {
 }
 
 /** A 200 that is not delivered; another provider may succeed. The client sees `found`. */
-export function unusableImagesFailure(found: string): UpstreamFailure {
+export function unusableImagesFailure(
+  found = "the provider's answer could not be read",
+): UpstreamFailure {
   const message = `${found}; nothing was billed, try again`;
   return upstreamFailure("upstream_error", message, { status: 502, upstreamStatus: 200 }, STRUCK);
 }

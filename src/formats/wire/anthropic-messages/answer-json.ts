@@ -17,7 +17,7 @@ import {
   withRootMember,
 } from "../neutral/relayed-text.ts";
 import { answeredToolId, answerToolIds, type UniqueIds } from "../neutral/tool-calls.ts";
-import { costAt, type Fields, type UsageReport } from "../neutral/usage-report.ts";
+import { type Fields, readReportedCost, type UsageReport } from "../neutral/usage-report.ts";
 import {
   ABSENT_MEMBERS,
   clientWord,
@@ -28,7 +28,7 @@ import {
   toReason,
   toWord,
 } from "./events.ts";
-import { mergeCounts, toUsageReport, usageJson, toUsage, withCounts } from "./usage.ts";
+import { mergeCounts, toUsageReport, usageJson, withCounts } from "./usage.ts";
 
 export const anthropicMessagesAnswers: AnswerCodec = {
   relay(json, label) {
@@ -112,11 +112,7 @@ function hasWrongFinish(json: AnswerJson, blocks: Blocks): boolean {
 }
 
 function readReport(json: AnswerJson): UsageReport | undefined {
-  const counts = mergeCounts({}, json.value["usage"]);
-  const usage = toUsage(counts);
-  if (usage === undefined) return undefined;
-  const cost = costAt(json.text, findPath(json.text, "usage", "cost"));
-  return toUsageReport(usage, counts, cost);
+  return toUsageReport(mergeCounts({}, json.value["usage"]), readReportedCost(json.text));
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {

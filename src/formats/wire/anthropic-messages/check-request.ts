@@ -1,3 +1,4 @@
+import { ABSENT } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 import {
   type Check,
@@ -34,9 +35,21 @@ const source: Check = shape({
   url: isText,
 });
 const sourced: Check = shape({ ...markedFields, source }, { required: ["source"] });
-const nestedBlocks: Check = listOf(
-  variant("type", { text: textBlock, image: sourced, document: sourced }, shape(markedFields)),
+const nestedBlock: Check = variant(
+  "type",
+  { text: textBlock, image: sourced, document: sourced },
+  (doc, node) => unknownBlock(doc, node),
 );
+const nestedBlocks: Check = listOf(nestedBlock);
+/** In the content of an unknown block, what has no type is passed on. */
+const unknownContent: Check = (doc, node) =>
+  doc.isObject(node) && doc.member(node, word.type) !== ABSENT ? nestedBlock(doc, node) : undefined;
+const unknownContents: Check = listOf(unknownContent);
+/** A block of any other type, whose content may be one block or a list. */
+const unknownBlock: Check = shape({
+  ...markedFields,
+  content: (doc, node) => (doc.isArray(node) ? unknownContents : unknownContent)(doc, node),
+});
 
 const block: Check = variant(
   "type",
@@ -65,7 +78,7 @@ const block: Check = variant(
         "type",
       ),
   },
-  shape(markedFields),
+  unknownBlock,
 );
 
 const content: Check = textOr(listOf(block), BLOCKS_MESSAGE);

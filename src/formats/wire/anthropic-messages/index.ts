@@ -90,32 +90,38 @@ function findMedia(doc: JsonDocument, media: MediaCollector): void {
   }
 }
 
-/** `READ_DEPTH_MAX` bounds the recursion. */
+/** `READ_DEPTH_MAX` bounds the recursion. Content may be one block instead of a list. */
 function findInContent(
   doc: JsonDocument,
   content: JsonNode,
   path: string,
   media: MediaCollector,
 ): void {
-  if (content === ABSENT || !doc.isArray(content)) return;
+  if (content === ABSENT) return;
+  if (!doc.isArray(content)) return findInBlock(doc, content, path, media);
   for (const [position, block] of doc.items(content).entries()) {
-    const place = `${path}.${position}`;
-    const kind = blockKind(doc, block);
-    if (kind !== undefined) {
-      const bytes = inlineBytes(doc, block);
-      media.add(place, kind, bytes, bytes > 0);
-    }
-    findInContent(doc, doc.member(block, word.content), `${place}.content`, media);
-    const source = doc.member(block, word.source);
-    if (source !== ABSENT && doc.isObject(source)) {
-      findInContent(doc, doc.member(source, word.content), `${place}.source.content`, media);
-    }
+    findInBlock(doc, block, `${path}.${position}`, media);
   }
 }
 
-function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"] | undefined {
-  const type = doc.isObject(block) ? doc.member(block, word.type) : ABSENT;
-  return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
+function findInBlock(
+  doc: JsonDocument,
+  block: JsonNode,
+  path: string,
+  media: MediaCollector,
+): void {
+  if (!doc.isObject(block)) return;
+  const type = doc.member(block, word.type);
+  const kind = type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
+  if (kind !== undefined) {
+    const bytes = inlineBytes(doc, block);
+    media.add(path, kind, bytes, bytes > 0);
+  }
+  findInContent(doc, doc.member(block, word.content), `${path}.content`, media);
+  const source = doc.member(block, word.source);
+  if (source !== ABSENT && doc.isObject(source)) {
+    findInContent(doc, doc.member(source, word.content), `${path}.source.content`, media);
+  }
 }
 
 function inlineBytes(doc: JsonDocument, block: JsonNode): number {

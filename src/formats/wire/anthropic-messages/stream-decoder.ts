@@ -7,9 +7,9 @@ import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { compactObject } from "../neutral/relayed-text.ts";
-import { costAt, type Fields, type UsageReport } from "../neutral/usage-report.ts";
+import { type Fields, readReportedCost, type UsageReport } from "../neutral/usage-report.ts";
 import { isCall, isWrongWord, toReason } from "./events.ts";
-import { mergeCounts, toUsageReport, toUsage, type ReportedCounts } from "./usage.ts";
+import { mergeCounts, toUsageReport, type ReportedCounts } from "./usage.ts";
 
 interface OpenTool {
   readonly call: number;
@@ -27,11 +27,8 @@ export class StreamReporter {
   read(json: AnswerJson, usage: unknown, path: readonly string[]): void {
     if (asObject(usage) === undefined) return;
     this.#counts = mergeCounts(this.#counts, usage);
-    const span = findPath(json.text, ...path, "cost");
-    if (span !== undefined) this.#cost = costAt(json.text, span);
-    const known = toUsage(this.#counts);
-    if (known === undefined) return;
-    this.report = toUsageReport(known, this.#counts, this.#cost);
+    this.#cost = readReportedCost(json.text, findPath(json.text, ...path)) ?? this.#cost;
+    this.report = toUsageReport(this.#counts, this.#cost);
   }
 }
 

@@ -52,11 +52,13 @@ const COUNTS = [
 
 const KEPT_COUNTS = ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"];
 
+/** Undefined while neither token counts nor a cost were reported. */
 export function toUsageReport(
-  usage: Usage,
   counts: ReportedCounts,
   cost: string | undefined,
-): UsageReport {
+): UsageReport | undefined {
+  const usage = toUsage(counts);
+  if (usage === undefined) return cost === undefined ? undefined : { reportedCostUsd: cost };
   return { usage, ...defined({ reportedCostUsd: cost, flaw: findFlaw(counts) }) };
 }
 

@@ -12,7 +12,8 @@ import {
 } from "../../../kernel/index.ts";
 
 export interface UsageReport {
-  readonly usage: Usage;
+  /** Absent if the provider reported no token counts, but a cost. */
+  readonly usage?: Usage;
   /** The provider's own cost in USD, as the text of a number. */
   readonly reportedCostUsd?: string;
   /** Why the counts cannot be right. */
@@ -66,7 +67,9 @@ export function inputOutputFlaw(reported: Fields): string | undefined {
 }
 
 /** Reads input and output, or prompt and completion; undefined if neither count is reported. */
-export function readInputOutput(reported: Fields): UsageReport | undefined {
+export function readInputOutput(
+  reported: Fields,
+): (UsageReport & { readonly usage: Usage }) | undefined {
   const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
   const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
   if (input === undefined && output === undefined) return undefined;
@@ -86,19 +89,15 @@ export function firstCount(...values: readonly unknown[]): number | undefined {
   return undefined;
 }
 
-/** The number, or the number in quotes, at `span` in `text`; undefined if there is none. */
-export function costAt(text: string, span: Span | undefined): string | undefined {
-  const cost = sliceSpan(text, span).replaceAll('"', "");
-  return /^\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(cost) ? cost : undefined;
-}
-
 /**
- * `usage.cost` in USD, else `usage.cost_in_usd_ticks`, as plain decimal text ("0.0832"), read digit
- * by digit from valid JSON. An amount too large for any bill becomes `hugeUsd`, which is above
- * every reserve.
+ * `cost` in USD, else `cost_in_usd_ticks`, of the usage at `usage`, as plain decimal text
+ * ("0.0832"), read digit by digit from valid JSON. An amount too large for any bill becomes
+ * `hugeUsd`, which is above every reserve.
  */
-export function readReportedCost(text: string): string | undefined {
-  const usage = findPath(text, "usage");
+export function readReportedCost(
+  text: string,
+  usage: Span | undefined = findPath(text, "usage"),
+): string | undefined {
   if (usage === undefined || text[usage.start] !== "{") return undefined;
   return (
     plainUsd(sliceSpan(text, findMember(text, usage.start, "cost")), 0) ??

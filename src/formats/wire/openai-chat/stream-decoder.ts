@@ -15,7 +15,7 @@ import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
 import { callsIn, ToolCallReader } from "./tool-calls.ts";
-import { firstChoice, readUsage } from "./usage.ts";
+import { firstChoice, mergeReports, readUsage } from "./usage.ts";
 
 export interface DecoderOptions {
   readonly isStopSequence: (word: string) => boolean;
@@ -62,7 +62,9 @@ export class OpenaiChatDecoder implements StreamDecoder {
     const { text, value: chunk } = json;
     this.#options.note.take(chunk["model"]);
     const { reading } = this.#options;
-    if (chunk["usage"] !== null) this.report = readUsage(chunk, text, reading) ?? this.report;
+    if (chunk["usage"] !== null) {
+      this.report = mergeReports(this.report, readUsage(chunk, text, reading));
+    }
     const choice = firstChoice(chunk);
     if (isErrorChunk(chunk, choice)) {
       return emit({ type: "failure", failure: classifyEmbeddedError(chunk) });

@@ -75,7 +75,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
   }
 
   failText(refusal: Refusal, report: UsageReport | undefined, costUsd: string): string {
-    const isKnown = report !== undefined || isSomeCost(costUsd);
+    const isKnown = report?.usage !== undefined || isSomeCost(costUsd);
     const usage = isKnown ? this.#usageText(null, usageJson(report?.usage, costUsd)) : "";
     return usage + errorChunkText(this.#head, refusal);
   }

@@ -46,7 +46,14 @@ import {
   withPlainContent,
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
-import { choiceUsage, firstChoice, readUsage, usageJson, withCounts } from "./usage.ts";
+import {
+  choiceUsage,
+  firstChoice,
+  mergeReports,
+  readUsage,
+  usageJson,
+  withCounts,
+} from "./usage.ts";
 
 const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
 
@@ -144,7 +151,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   failText(refusal: Refusal, costUsd: string): string {
-    const isKnown = this.report !== undefined || isSomeCost(costUsd);
+    const isKnown = this.report?.usage !== undefined || isSomeCost(costUsd);
     const usage = isKnown ? this.#closingText(this.#usageJson(costUsd)) : this.#takeLast();
     return usage + errorChunkText(this.#headText(), refusal);
   }
@@ -242,8 +249,8 @@ export class OpenaiChatRelay implements StreamDriver {
     const isSilent = (usage === undefined || usage === null) && groq === undefined;
     if (isSilent && choiceUsage(json.value) === undefined) return;
     const report = readUsage(json.value, json.text, this.#reading);
-    if (report === undefined) return;
-    this.report = report;
+    this.report = mergeReports(this.report, report);
+    if (report?.usage === undefined) return;
     const fields = asObject(usage);
     const span = fields && findPath(json.text, "usage");
     if (span === undefined || fields === undefined) {

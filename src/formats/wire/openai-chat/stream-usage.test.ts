@@ -5,10 +5,13 @@ import {
   costUsd,
   delta,
   done,
+  EVERY,
   events,
   openStream,
   play,
+  playJson,
   playStream,
+  wholeAnswer,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
 interface Chunk {
@@ -158,3 +161,87 @@ test.each(upstreams)("the cost of earlier attempts is sent before the error of %
     expect(fail("0")).toMatchObject([{ error: {} }]);
   }
 });
+
+describe.each(EVERY)(
+  "a cost that the provider reports in an answer of $upstream to $client",
+  (wires) => {
+    const isA = wires.upstream === "wire_a";
+    const message = {
+      type: "message",
+      content: [{ type: "text", text: "a" }],
+      stop_reason: "end_turn",
+    };
+    const stream = (first: object, last: object) =>
+      isA
+        ? playStream(
+            wires,
+            { ...hi, usage: first },
+            delta({}, "stop"),
+            { ...usageChunk, usage: last },
+            done,
+          )
+        : playStream(
+            wires,
+            { type: "message_start", message: { usage: first } },
+            word,
+            { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: last },
+            { type: "message_stop" },
+          );
+    const whole = (reported: object) =>
+      isA
+        ? wholeAnswer({ content: "a" }, "stop", { usage: reported })
+        : JSON.stringify({ ...message, usage: reported });
+
+    test.each([{ cost: 0.02 }, { cost: null, cost_in_usd_ticks: 200_000_000 }])(
+      "is read without token counts, and no counts are made up: %j",
+      (reported) => {
+        const played = [
+          playJson(wires, whole(reported)),
+          stream({}, reported),
+          stream(reported, {}),
+        ];
+        for (const { bridge, text } of played) {
+          const read = [bridge.state, bridge.reportedCostUsd, bridge.usage];
+          expect(read).toEqual(["complete", "0.02", undefined]);
+          expect(text).toContain(`"cost":${costUsd}`);
+          expect(text).not.toMatch(/ticks|0\.02/);
+        }
+      },
+    );
+
+    test("is read in ticks beside token counts", () => {
+      const counts = isA ? usage : { input_tokens: 3, output_tokens: 2 };
+      const { bridge } = playJson(wires, whole({ ...counts, cost_in_usd_ticks: 200_000_000 }));
+      expect(bridge.reportedCostUsd).toBe("0.02");
+      expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
+    });
+
+    test("is kept with the token counts if a stream reports them apart", () => {
+      const counts = isA ? usage : { input_tokens: 3, output_tokens: 2 };
+      for (const { bridge, text } of [
+        stream(counts, { cost: 0.02 }),
+        stream({ cost: 0.02 }, counts),
+      ]) {
+        expect(bridge.reportedCostUsd).toBe("0.02");
+        expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
+        expect(text).toMatch(/"(?:prompt|input)_tokens":3\b/);
+      }
+    });
+  },
+);
+
+test.each(upstreams)(
+  "a cost without token counts adds no usage before the error of %s",
+  (upstream) => {
+    const bridge = openStream({ client: "wire_a", upstream });
+    const cost = { cost: 0.02 };
+    const begun = { type: "message_start", message: { usage: cost } };
+    bridge.push(
+      Buffer.from(upstream === "wire_a" ? chunks({ ...hi, usage: cost }) : events(begun, word)),
+    );
+    bridge.takeOutput();
+    expect(bridge.reportedCostUsd).toBe("0.02");
+    const all = chunksOf(bridge.fail(refusal("upstream_error", "x"), "0").toString());
+    expect(all).toMatchObject([{ error: {} }]);
+  },
+);

@@ -55,6 +55,8 @@ describe("every vendor's usage fills the same five buckets", () => {
     ['{"usage":{"prompt_tokens":1,"cost":"0.5"}}', "0.5"],
     ['{"usage":{"prompt_tokens":1,"cost":-1}}', undefined],
     ['{"usage":{"prompt_tokens":1}}', undefined],
+    ['{"usage":{"cost":0.02}}', "0.02"],
+    ['{"choices":[{"usage":{"cost":0.02}}]}', "0.02"],
   ])("the cost of %s is %s, as it was written", (text, cost) => {
     const report = readUsage(JSON.parse(text) as Record<string, unknown>, text);
     expect(report?.reportedCostUsd).toBe(cost);

@@ -1,4 +1,5 @@
 import {
+  defined,
   outputTokensTotal,
   promptTokensTotal,
   type Usage,
@@ -13,16 +14,16 @@ import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { withNeeded } from "../neutral/relayed-text.ts";
 import {
   asCount,
-  costAt,
   type Fields,
   firstCount,
   flawedCount,
+  readReportedCost,
   type UsageReport,
 } from "../neutral/usage-report.ts";
 
 /**
- * Reads the usage and corrects known deviations of vendors. Undefined if `body` reports no token
- * counts. `text` is the JSON of `body`, from which the cost is read digit by digit.
+ * Corrects the deviations of vendors. Undefined if `body` reports neither token counts nor a cost.
+ * `text` is the JSON of `body`, from which the cost is read digit by digit.
  */
 export function readUsage(
   body: Fields,
@@ -33,22 +34,31 @@ export function readUsage(
   // Groq reports usage under `x_groq` in the last chunk of a stream.
   const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
   if (reported === undefined) return undefined;
+  const hasCost = (own?.["cost"] ?? own?.["cost_in_usd_ticks"]) !== undefined;
+  const cost = hasCost
+    ? (readReportedCost(text) ?? readReportedCost(text, findChoiceUsage(text)))
+    : undefined;
   const counted = splitBuckets(reported);
-  if (counted === undefined) return undefined;
+  if (counted === undefined) return cost === undefined ? undefined : { reportedCostUsd: cost };
   const gap = usageGap === undefined ? 0 : computeGap(reported);
   // The gap is not added if the provider has already reported these tokens as reasoning.
   const isBeside = gap > 0 && counted.internalReasoning !== gap;
   const internalReasoning = counted.internalReasoning + (isBeside ? gap : 0);
-  const hasCost = own?.["cost"] !== undefined;
-  const cost = hasCost
-    ? costAt(text, findPath(text, "usage", "cost") ?? choiceCost(text))
-    : undefined;
   const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
   return {
     usage: isBeside ? { ...counted, internalReasoning } : counted,
-    ...(cost !== undefined && { reportedCostUsd: cost }),
-    ...(flaw !== undefined && { flaw }),
+    ...defined({ reportedCostUsd: cost, flaw }),
   };
+}
+
+/** Chunks of a stream can report counts and cost apart; of each, the last report counts. */
+export function mergeReports(
+  earlier: UsageReport | undefined,
+  later: UsageReport | undefined,
+): UsageReport | undefined {
+  if (earlier === undefined || later === undefined) return later ?? earlier;
+  const reportedCostUsd = later.reportedCostUsd ?? earlier.reportedCostUsd;
+  return { ...(later.usage === undefined ? earlier : later), ...defined({ reportedCostUsd }) };
 }
 
 /** The number by which the reported total exceeds prompt plus completion. */
@@ -166,10 +176,9 @@ function readPrompt(reported: Fields): number | undefined {
   return hits === undefined && misses === undefined ? undefined : (hits ?? 0) + (misses ?? 0);
 }
 
-function choiceCost(text: string): Span | undefined {
+function findChoiceUsage(text: string): Span | undefined {
   const choice = findChoice(text);
-  const usage = choice && findMember(text, choice.start, "usage");
-  return usage && findMember(text, usage.start, "cost");
+  return choice && findMember(text, choice.start, "usage");
 }
 
 export function findChoice(text: string): Span | undefined {
