@@ -197,8 +197,7 @@ function readChange({
   before,
   after,
 }: ExportedChange): readonly [subject: string, closing: AccessClosing | undefined] | undefined {
-  // A change that removed its target has only the state before it.
-  const facts = after ?? before ?? {};
+  const facts = after ?? {};
   const subject = `${action} ${id}`;
   switch (action) {
     case "key.rotate": {
@@ -217,8 +216,9 @@ function readChange({
       if (cap === undefined || cap <= 0n) return [subject, undefined];
       return [subject, { kind: CAP_KINDS[action], id, cap: cap.toString() }];
     }
+    // Only the state before the lift has the kind.
     case "hold.lift":
-      return [`hold ${id} ${textOf(facts["kind"])}`, undefined];
+      return [`hold ${id} ${textOf(before?.["kind"])}`, undefined];
     case "hold.place": {
       const family = textOf(facts["kind"]);
       const [state, reason] = [textOf(facts["state"]), textOf(facts["reason"])];

@@ -183,7 +183,12 @@ test("access that was closed in the lost time is closed again, and none is opene
     { action: "org.cap", target: b.orgId, after: { cap_usd: null } },
     { action: "hold.place", target: a.orgId, after: restricted },
     { action: "hold.place", target: b.orgId, after: restricted },
-    { action: "hold.lift", target: b.orgId, before: { kind: "chat" }, after: null },
+    {
+      action: "hold.lift",
+      target: b.orgId,
+      before: restricted,
+      after: { lifted_because: "a test" },
+    },
     { action: "key.disable", target: "key_made_in_the_lost_time", after: {} },
   ]);
   expect(closedAgain).toEqual({
