@@ -346,18 +346,23 @@ test("every browser is signed out for good, unless nothing was lost", async () =
   expect(await backend.query(left)).toEqual([{ sessions: "0", reveals: "0", claims: "0" }]);
 });
 
-test("a voided attempt is owed to its provider once, as billed, and no customer pays for it", async () => {
-  const held = await hold();
-  await backend.reopenBooks(REQUEST, testOperator);
-  const { providerId } = held;
-  const id = String(held.attemptId);
-  const line = { of: "attempt", id, costPicoUsd: picoUsd(9_500_000n) } as const;
-  const bear = () => backend.settlementStore.bearLost(providerId, [line], testOperator);
-  const accrued = async () =>
-    (await backend.settlementStore.balances(providerId))[0]?.accruedMicroUsd ?? 0n;
-  const before = await accrued();
-  expect(await bear()).toMatchObject([{ verdict: "borne" }]);
-  expect(await bear()).toMatchObject([{ verdict: "borne_before" }]);
-  expect(await accrued()).toBe(before + 9n);
-  expect(await ended(held)).toMatchObject({ state: "void", debit: 0, balance: 100 });
-});
+test.each([
+  ["attempt", (held: ReserveRow) => String(held.attemptId)],
+  ["request", (held: ReserveRow) => held.requestId],
+] as const)(
+  "a voided attempt, billed by the id of its %s, is owed to its provider once, and no customer pays for it",
+  async (of, idOf) => {
+    const held = await hold();
+    await backend.reopenBooks(REQUEST, testOperator);
+    const { providerId } = held;
+    const line = { of, id: idOf(held), costPicoUsd: picoUsd(9_500_000n) } as const;
+    const bear = () => backend.settlementStore.bearLost(providerId, [line], testOperator);
+    const accrued = async () =>
+      (await backend.settlementStore.balances(providerId))[0]?.accruedMicroUsd ?? 0n;
+    const before = await accrued();
+    expect(await bear()).toMatchObject([{ verdict: "borne" }]);
+    expect(await bear()).toMatchObject([{ verdict: "borne_before" }]);
+    expect(await accrued()).toBe(before + 9n);
+    expect(await ended(held)).toMatchObject({ state: "void", debit: 0, balance: 100 });
+  },
+);

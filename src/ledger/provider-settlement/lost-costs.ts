@@ -155,10 +155,11 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 }
 
 /**
- * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim. `life` is
- * the number of the reopening whose restore lost the attempt. An attempt that was open at the
- * restore is in the journal as void; its `life` is the reopening that voided it. If a claim is from
- * before the provider's next period, `ended_at` is now, so that this period includes the cost.
+ * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim. Returns
+ * one row for each claim. `life` is the number of the reopening whose restore lost the attempt. An
+ * attempt that was open at the restore is in the journal as void; its `life` is the reopening that
+ * voided it. If a claim is from before the provider's next period, `ended_at` is now, so that this
+ * period includes the cost.
  */
 const JUDGE_SQL = `
   with claim as (
@@ -167,11 +168,15 @@ const JUDGE_SQL = `
       case t.of when 'attempt' then t.id::bigint end as attempt_id,
       case t.of when 'request' then t.id::uuid end as request_id
     from unnest($2::text[], $3::text[]) with ordinality as t(of, id, n)
+  ), voided as (
+    select * from attempt where provider_id = $1 and outcome = 'lost_in_restore'
   ), timed as (
-    select c.*, timestamptz '2025-01-01 00:00Z' + (c.as_of >> 22) * interval '1 millisecond' as at
-    from claim c
+    select c.of, c.id, c.n, c.as_of, c.request_id,
+      coalesce(c.attempt_id, v.attempt_id) as attempt_id,
+      timestamptz '2025-01-01 00:00Z' + (c.as_of >> 22) * interval '1 millisecond' as at
+    from claim c left join voided v on v.request_id = c.request_id
   )
-  select c.as_of, v.model_id, v.upstream_model_id,
+  select distinct on (c.n) c.as_of, v.model_id, v.upstream_model_id,
     case when c.at >= coalesce((select through from provider_progress where provider_id = $1),
       '-infinity') then c.at else closing_time() end as ended_at,
     v.attempt_id is null and (
@@ -191,6 +196,5 @@ const JUDGE_SQL = `
           else l.open_attempts = 'void' and l.lost_until <= v.closed_at end
     ) as life
   from timed c
-  left join attempt v on v.attempt_id = c.attempt_id and v.provider_id = $1
-    and v.outcome = 'lost_in_restore'
+  left join voided v on v.attempt_id = c.attempt_id
   order by c.n`;
