@@ -159,10 +159,11 @@ async function exported(changes: readonly Made[], of: object = {}): Promise<stri
 }
 
 /** Reopens the books, and limits access again as these changes of the lost time did. */
-async function reopenWith(changes: readonly Made[]): Promise<unknown> {
-  const outcome = await readLostChanges(await exported(changes), signer.publicKey);
+async function reopenWith(changes: readonly Made[], sinceMs = 0): Promise<unknown> {
+  const outcome = await readLostChanges(await exported(changes, { sinceMs }), signer.publicKey);
   if (outcome.kind === "unreadable") throw new Error(outcome.problem);
-  const request = { ...REQUEST, closings: outcome.closings };
+  const { closings, sinceMs: changesSinceMs } = outcome;
+  const request = { ...REQUEST, closings, changesSinceMs };
   return (await backend.reopenBooks(request, testOperator)).closedAgain;
 }
 
@@ -301,6 +302,19 @@ test("a key rotated in the lost time expires when its old secret would have", as
     null,
   ]);
   expect(await reopenWith(changes)).toMatchObject({ keysDisabled: 0 });
+});
+
+test("a change log that begins after the restored time is refused, and the books stay closed", async () => {
+  const { keyId } = await newOrg();
+  const disabled = { action: "key.disable", target: keyId, after: {} } as const;
+  const lives = () => backend.query("select life from ledger_life");
+  const before = await lives();
+  await expect(reopenWith([disabled], Date.UTC(2999, 0))).rejects.toMatchObject({
+    name: "ReopenFault",
+    message: expect.stringMatching(/begins at 2999-01-01T00:00:00.000Z, .*; export it/) as unknown,
+  });
+  expect(await lives()).toEqual(before);
+  expect(await reopenWith([disabled])).toMatchObject({ keysDisabled: 1 });
 });
 
 test("a change log that was edited, signed with another key or filtered is refused", async () => {
