@@ -370,7 +370,8 @@ test.each([
     await backend.reopenBooks(REQUEST, testOperator);
     const { providerId } = held;
     const line = { of, id: idOf(held), costPicoUsd: picoUsd(9_500_000n) } as const;
-    const bear = () => backend.settlementStore.bearLost(providerId, [line], testOperator);
+    const claim = { lines: [line], longestMs: 0 };
+    const bear = () => backend.settlementStore.bearLost(providerId, claim, testOperator);
     const accrued = async () =>
       (await backend.settlementStore.balances(providerId))[0]?.accruedMicroUsd ?? 0n;
     const before = await accrued();
