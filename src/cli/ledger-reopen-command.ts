@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { type Config, instant } from "../kernel/index.ts";
 import { emptyLimitStore, readExportKey } from "../app/index.ts";
 import {
-  type AccessClosing,
+  type ChangesOutcome,
   readLostChanges,
   type ReopenedBooks,
   type ReopenRequest,
@@ -51,7 +51,7 @@ export function addReopenCommand(ledger: Command, context: CommandContext): void
 
 async function reopen(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const changes = await readChanges(context, flags);
-  const request = readRequest(flags, changes?.closings ?? []);
+  const request = readRequest(flags, changes);
   return await withBackend(context, flags, async (backend, by, { config }) => {
     const books = await backend.reopenBooks(request, by);
     const limits = request.isNothingLost ? {} : await emptied(config);
@@ -75,7 +75,7 @@ async function reopen(context: CommandContext, flags: Flags): Promise<CommandAns
 const NO_CHANGES =
   "without --changes, keys, caps, connections and holds that were closed in the lost time are open again";
 
-function readRequest(flags: Flags, closings: readonly AccessClosing[]): ReopenRequest {
+function readRequest(flags: Flags, changes: LostChanges | undefined): ReopenRequest {
   const reason = String(flags["reason"]).trim();
   if (reason === "" || reason.length > REASON_CHARS_MAX) {
     throw new UsageFault(`--reason must say in 1 to ${REASON_CHARS_MAX} characters what happened`);
@@ -92,21 +92,24 @@ function readRequest(flags: Flags, closings: readonly AccessClosing[]): ReopenRe
         "--nothing-lost goes with none of --open-attempts, --changes and --restored-to",
       );
     }
-    return { reason, openAttempts: "kept", isNothingLost: true, closings };
+    return { reason, openAttempts: "kept", isNothingLost: true, closings: [] };
   }
   return {
     reason,
     openAttempts: open ?? "void",
     isNothingLost: false,
-    closings,
+    closings: changes?.closings ?? [],
+    ...(changes !== undefined && { changesSinceMs: changes.sinceMs }),
     ...(restoredTo !== undefined && { restoredToMs: readInstant(restoredTo, "--restored-to") }),
   };
 }
 
+type LostChanges = Extract<ChangesOutcome, { readonly kind: "read" }>;
+
 async function readChanges(
   context: CommandContext,
   flags: Flags,
-): Promise<{ readonly closings: readonly AccessClosing[]; readonly changes: number } | undefined> {
+): Promise<LostChanges | undefined> {
   const file = pickTexts(flags)["changes"];
   if (file === undefined) return undefined;
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --changes`);

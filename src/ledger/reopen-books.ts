@@ -12,6 +12,7 @@ import {
   type ExportedChange,
   instantMs,
   integer,
+  instant,
   inTransaction,
   parseUsd,
   queryOne,
@@ -33,6 +34,8 @@ export interface ReopenRequest {
   readonly restoredToMs?: number;
   /** Changes that revoked or limited access and were undone by the restore. They are made again. */
   readonly closings: readonly AccessClosing[];
+  /** The time from which the export of `closings` has all changes; it must be in the books. */
+  readonly changesSinceMs?: number;
 }
 
 export type ReopenedBooks = RecordOf<typeof reopenedColumns>;
@@ -55,6 +58,7 @@ export async function reopenBooks(
   by: ChangedBy,
 ): Promise<ReopenedBooks> {
   const { reason, openAttempts, isNothingLost, restoredToMs, closings } = request;
+  const sinceMs = request.changesSinceMs ?? 0;
   assert(
     isNothingLost === (openAttempts === "kept"),
     "what is open is kept where nothing was lost",
@@ -70,6 +74,7 @@ export async function reopenBooks(
         JSON.stringify(closings),
       ];
       const made = reopenedColumns.read(await queryOne<Row>(client, REOPEN_SQL, values));
+      if (sinceMs > made.restoredToMs) throw toFault(sinceMs, made);
       return { books: made, recorded: await recordChanges(client, by, [toChange(request, made)]) };
     });
     changes.announce(recorded);
@@ -83,6 +88,14 @@ export async function reopenBooks(
     if (fault.code === WRONG) throw new ReopenFault(fault.message);
     throw fault;
   }
+}
+
+function toFault(sinceMs: number, { restoredToMs }: ReopenedBooks): ReopenFault {
+  const next = "export it without --since, or leave it out and repeat its changes by hand";
+  const [since, restoredTo] = [sinceMs, restoredToMs].map(instant);
+  return new ReopenFault(
+    `the books were not reopened: the change log begins at ${since}, after the restored time ${restoredTo}; ${next}`,
+  );
 }
 
 function toChange({ reason, openAttempts }: ReopenRequest, books: ReopenedBooks): Change {
@@ -161,6 +174,7 @@ export type ChangesOutcome =
       readonly kind: "read";
       readonly closings: readonly AccessClosing[];
       readonly changes: number;
+      readonly sinceMs: number;
     }
   | { readonly kind: "unreadable"; readonly problem: string };
 
@@ -186,7 +200,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
     if (subject !== undefined) closings.set(subject, closing);
   }
   const found = [...closings.values()].filter((closing) => closing !== undefined);
-  return { kind: "read", closings: found, changes };
+  return { kind: "read", closings: found, changes, sinceMs: Date.parse(seal.since) };
 }
 
 /** Undefined for actions that are not made again. `closing` is undefined if access was opened. */
@@ -197,8 +211,7 @@ function readChange({
   before,
   after,
 }: ExportedChange): readonly [subject: string, closing: AccessClosing | undefined] | undefined {
-  // A change that removed its target has only the state before it.
-  const facts = after ?? before ?? {};
+  const facts = after ?? {};
   const subject = `${action} ${id}`;
   switch (action) {
     case "key.rotate": {
@@ -217,8 +230,9 @@ function readChange({
       if (cap === undefined || cap <= 0n) return [subject, undefined];
       return [subject, { kind: CAP_KINDS[action], id, cap: cap.toString() }];
     }
+    // Only the state before the lift has the kind.
     case "hold.lift":
-      return [`hold ${id} ${textOf(facts["kind"])}`, undefined];
+      return [`hold ${id} ${textOf(before?.["kind"])}`, undefined];
     case "hold.place": {
       const family = textOf(facts["kind"]);
       const [state, reason] = [textOf(facts["state"]), textOf(facts["reason"])];

@@ -4,7 +4,14 @@ import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/ker
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { orgSlot } from "../../src/gateway/limits/limit-store.ts";
 import type { PoolMember, RecentCharge } from "../../src/gateway/limits/recent-use-rows.ts";
-import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import {
+  closeRow,
+  keyOf,
+  orgWithKey,
+  pinPrices,
+  reserveRow,
+  voidRow,
+} from "../support/ledger-rows.ts";
 import { withPricedBackend, withLedger } from "../support/postgres.ts";
 
 let orgId: OrgId;
@@ -62,6 +69,19 @@ describe("the journal's report of the last minute", () => {
     });
     const stranger = await orgWithKey(backend, { creditMicroUsd: 1n });
     expect(await charges(orgSlot(stranger.orgId))).toEqual([]);
+  });
+
+  test("counts requests of an organization without credit in its own windows, but not those with its own provider keys", async () => {
+    await backend.query("update org set funded_at = null where org_id = $1", [orgId]);
+    await pinPrices(backend, { pinId: "own-key-1" });
+    await begin();
+    await begin();
+    await begin({ pricePinId: "own-key-1" });
+    expect(await recent()).toMatchObject({
+      [`org:${orgId}`]: [3, 300, 300, 300],
+      [`org:${orgId}#unfunded`]: [2, 200, 200, 200],
+      [`key:${keyId}#unfunded`]: [2, 200, 200, 200],
+    });
   });
 
   test("has the observed tokens of ended attempts, and the estimate of others", async () => {

@@ -114,11 +114,23 @@ test("a period that was closed in the lost time is put back once, with the amoun
   expect(period?.sums).toMatchObject(putBack);
   const owed = { accruedMicroUsd: 0n, payableMicroUsd };
   expect(await balanceOf(restored.backend, "acme")).toMatchObject(owed);
-  // An attempt is not owed a second time if its period was put back.
-  const id = String(idAt("2026-01-01T06:30Z", 1n));
-  const line = { of: "attempt", id, costPicoUsd: picoUsd(4_999_999n) } as const;
-  const borne = await settlementStore.bearLost("acme", [line], testOperator);
-  expect(borne).toMatchObject([{ verdict: "put_back" }]);
+});
+
+test("an attempt is not owed a second time if its period was put back, and a person decides if only a part of its time is in the period", async () => {
+  const { backend, journal } = restored;
+  const closed = new Date().toISOString();
+  const before = { provider: "acme", admitted: "2025-12-31T23:30Z", closed, cost: "void" } as const;
+  const [voided] = await journal.write([before]);
+  const void_ = "update attempt set outcome = 'lost_in_restore' where attempt_id = $1";
+  await tamper(backend, void_, [voided]);
+  const ids = ["2026-01-01T06:30Z", "2026-01-01T23:00Z", "2025-12-31T23:30Z"];
+  const lines = [voided, ...ids.map((at) => idAt(at, 1n))].map(
+    (id) => ({ of: "attempt", id: String(id), costPicoUsd: picoUsd(4_999_999n) }) as const,
+  );
+  const claim = { lines, longestMs: 3_600_000 };
+  const judged = await backend.settlementStore.bearLost("acme", claim, testOperator);
+  const verdicts = judged.map(({ verdict }) => verdict);
+  expect(verdicts).toEqual(["unsure", "put_back", "unsure", "outside"]);
 });
 
 test("a provider's line for a retired day is reported as retired, and its cost is not owed", async () => {
@@ -127,9 +139,9 @@ test("a provider's line for a retired day is reported as retired, and its cost i
   const line = { of: "attempt", id, costPicoUsd: picoUsd(9_000_000n) } as const;
   await backend.query(`insert into retired_day (day, from_id, to_id, attempts, debit, overrun,
     cost_pico, file, sha256, signature) values ('2026-01-03', 0, 0, 1, 0, 0, 0, '', '', '')`);
-  expect(await backend.settlementStore.bearLost("acme", [line], testOperator)).toMatchObject([
-    { verdict: "retired" },
-  ]);
+  expect(
+    await backend.settlementStore.bearLost("acme", { lines: [line], longestMs: 0 }, testOperator),
+  ).toMatchObject([{ verdict: "retired" }]);
   expect(await backend.query("select from lost_cost where attempt_id = $1", [id])).toEqual([]);
   await tamper(backend, "delete from retired_day");
 });
@@ -155,7 +167,9 @@ test("a provider's lines for lost attempts are owed once, and no customer pays f
   ];
   const lines = claimOf(billed).lines ?? [];
   const verdicts = async (): Promise<readonly string[]> =>
-    (await settlementStore.bearLost("late", lines, testOperator)).map(({ verdict }) => verdict);
+    (await settlementStore.bearLost("late", { lines, longestMs: 0 }, testOperator)).map(
+      ({ verdict }) => verdict,
+    );
   // A line that cannot be owed, such as a credit note, does not keep the others from being owed.
   const strange = ["outside", "impossible", "impossible", "impossible"];
   expect(await verdicts()).toEqual(["ours", "borne", "borne", ...strange]);

@@ -159,10 +159,11 @@ async function exported(changes: readonly Made[], of: object = {}): Promise<stri
 }
 
 /** Reopens the books, and limits access again as these changes of the lost time did. */
-async function reopenWith(changes: readonly Made[]): Promise<unknown> {
-  const outcome = await readLostChanges(await exported(changes), signer.publicKey);
+async function reopenWith(changes: readonly Made[], sinceMs = 0): Promise<unknown> {
+  const outcome = await readLostChanges(await exported(changes, { sinceMs }), signer.publicKey);
   if (outcome.kind === "unreadable") throw new Error(outcome.problem);
-  const request = { ...REQUEST, closings: outcome.closings };
+  const { closings, sinceMs: changesSinceMs } = outcome;
+  const request = { ...REQUEST, closings, changesSinceMs };
   return (await backend.reopenBooks(request, testOperator)).closedAgain;
 }
 
@@ -183,7 +184,12 @@ test("access that was closed in the lost time is closed again, and none is opene
     { action: "org.cap", target: b.orgId, after: { cap_usd: null } },
     { action: "hold.place", target: a.orgId, after: restricted },
     { action: "hold.place", target: b.orgId, after: restricted },
-    { action: "hold.lift", target: b.orgId, before: { kind: "chat" }, after: null },
+    {
+      action: "hold.lift",
+      target: b.orgId,
+      before: restricted,
+      after: { lifted_because: "a test" },
+    },
     { action: "key.disable", target: "key_made_in_the_lost_time", after: {} },
   ]);
   expect(closedAgain).toEqual({
@@ -298,6 +304,19 @@ test("a key rotated in the lost time expires when its old secret would have", as
   expect(await reopenWith(changes)).toMatchObject({ keysDisabled: 0 });
 });
 
+test("a change log that begins after the restored time is refused, and the books stay closed", async () => {
+  const { keyId } = await newOrg();
+  const disabled = { action: "key.disable", target: keyId, after: {} } as const;
+  const lives = () => backend.query("select life from ledger_life");
+  const before = await lives();
+  await expect(reopenWith([disabled], Date.UTC(2999, 0))).rejects.toMatchObject({
+    name: "ReopenFault",
+    message: expect.stringMatching(/begins at 2999-01-01T00:00:00.000Z, .*; export it/) as unknown,
+  });
+  expect(await lives()).toEqual(before);
+  expect(await reopenWith([disabled])).toMatchObject({ keysDisabled: 1 });
+});
+
 test("a change log that was edited, signed with another key or filtered is refused", async () => {
   const two = [
     { action: "key.disable", target: "key_1", after: {} },
@@ -341,18 +360,24 @@ test("every browser is signed out for good, unless nothing was lost", async () =
   expect(await backend.query(left)).toEqual([{ sessions: "0", reveals: "0", claims: "0" }]);
 });
 
-test("a voided attempt is owed to its provider once, as billed, and no customer pays for it", async () => {
-  const held = await hold();
-  await backend.reopenBooks(REQUEST, testOperator);
-  const { providerId } = held;
-  const id = String(held.attemptId);
-  const line = { of: "attempt", id, costPicoUsd: picoUsd(9_500_000n) } as const;
-  const bear = () => backend.settlementStore.bearLost(providerId, [line], testOperator);
-  const accrued = async () =>
-    (await backend.settlementStore.balances(providerId))[0]?.accruedMicroUsd ?? 0n;
-  const before = await accrued();
-  expect(await bear()).toMatchObject([{ verdict: "borne" }]);
-  expect(await bear()).toMatchObject([{ verdict: "borne_before" }]);
-  expect(await accrued()).toBe(before + 9n);
-  expect(await ended(held)).toMatchObject({ state: "void", debit: 0, balance: 100 });
-});
+test.each([
+  ["attempt", (held: ReserveRow) => String(held.attemptId)],
+  ["request", (held: ReserveRow) => held.requestId],
+] as const)(
+  "a voided attempt, billed by the id of its %s, is owed to its provider once, and no customer pays for it",
+  async (of, idOf) => {
+    const held = await hold();
+    await backend.reopenBooks(REQUEST, testOperator);
+    const { providerId } = held;
+    const line = { of, id: idOf(held), costPicoUsd: picoUsd(9_500_000n) } as const;
+    const claim = { lines: [line], longestMs: 0 };
+    const bear = () => backend.settlementStore.bearLost(providerId, claim, testOperator);
+    const accrued = async () =>
+      (await backend.settlementStore.balances(providerId))[0]?.accruedMicroUsd ?? 0n;
+    const before = await accrued();
+    expect(await bear()).toMatchObject([{ verdict: "borne" }]);
+    expect(await bear()).toMatchObject([{ verdict: "borne_before" }]);
+    expect(await accrued()).toBe(before + 9n);
+    expect(await ended(held)).toMatchObject({ state: "void", debit: 0, balance: 100 });
+  },
+);

@@ -212,13 +212,15 @@ const LOST_MEANINGS: Readonly<Record<LostVerdict, string>> = {
   borne_before: "lost, owed since an earlier run",
   ours: "in the journal",
   put_back: "in a period that was put back",
+  unsure: "ended in a period that was put back, or beside it",
   retired: "of a retired day; check its export",
   outside: "not of a lost time, and not in the journal",
   impossible: "of an id or an amount that no attempt can have",
 };
-const STRANGE: ReadonlySet<LostVerdict> = new Set(["retired", "outside", "impossible"]);
+const STRANGE: ReadonlySet<LostVerdict> = new Set(["unsure", "retired", "outside", "impossible"]);
 
 function settlementCommands({
+  config,
   operator: { settlement },
 }: CommandDeps): Omit<Group<"settlement">, keyof ReturnType<typeof settlementFiles>> {
   return {
@@ -240,7 +242,8 @@ function settlementCommands({
       const claim = readClaim(body.statement);
       if (claim instanceof ConsoleRefusal) return claim;
       if (claim.lines === undefined) return invalidField("statement", "statement has no lines");
-      const judged = await settlement.bearLost(providerId, claim.lines, by);
+      const longestMs = Math.max(config.streamTotalMs, config.videoDeadlineMs);
+      const judged = await settlement.bearLost(providerId, { lines: claim.lines, longestMs }, by);
       const strange = judged.filter(({ verdict }) => STRANGE.has(verdict));
       return {
         provider_id: providerId,

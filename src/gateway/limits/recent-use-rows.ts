@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 
 import { columns, count, integer, queryInTime } from "../../kernel/index.ts";
+import { OWN_KEY_PINS } from "../../catalog/index.ts";
 import type { TokenCount } from "./limit-store.ts";
 
 /** The sum of the charges to exactly these scopes in one of the last 62 seconds. */
@@ -28,7 +29,7 @@ export interface PoolMember {
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
  * attempt without reported usage counts its estimate both as prompt and as completion tokens if it
  * is open, completed or unknown after a crash; requests count even if a limit exempts them or a
- * customer's own provider key served them.
+ * customer's own provider key served them, but these not in the windows without credit.
  */
 export class PostgresRecentUse {
   readonly #pool: Pool;
@@ -45,12 +46,12 @@ export class PostgresRecentUse {
     const [, kind = "", id = ""] = /^\{(org|endpoint|pool|platform)(?::(.+))?\}$/.exec(slot) ?? [];
     switch (kind) {
       case "org":
-        return this.#charges("org", OF_ORG_SQL, [id], ({ key_id: keyId, model_id: modelId }) => [
-          `org:${id}`,
-          `key:${keyId}`,
-          `model:${modelId}@${id}`,
-          `model:${modelId}@${keyId}`,
-        ]);
+        return this.#charges("org", OF_ORG_SQL, [id], (row) => {
+          const { key_id: keyId, model_id: modelId, is_unfunded: isUnfunded } = row;
+          const wide = [`org:${id}`, `key:${keyId}`];
+          const unfunded = isUnfunded ? wide.map((scopeId) => `${scopeId}#unfunded`) : [];
+          return [...wide, ...unfunded, `model:${modelId}@${id}`, `model:${modelId}@${keyId}`];
+        });
       case "endpoint":
         return this.#charges("endpoint", OF_ENDPOINT_SQL, [id], () => [`endpoint:${id}`]);
       case "pool": {
@@ -86,6 +87,7 @@ interface RecentRow {
   readonly org_id: string;
   readonly key_id: string;
   readonly model_id: string;
+  readonly is_unfunded: boolean;
 }
 
 const chargeColumns = columns<Omit<RecentCharge, "scopeIds">>({
@@ -128,10 +130,12 @@ const RECENT_OF_ORG_SQL = `${RECENT_SQL}
       || repeat('0', 20))::uuid`;
 
 const OF_ORG_SQL = `
-  select key_id, model_id, ${REQUESTS_SQL}, ${AMOUNTS_SQL}
+  select key_id, model_id, price_pin_id not like '${OWN_KEY_PINS}%'
+      and (select funded_at is null from org where org_id = $1) as is_unfunded,
+    ${REQUESTS_SQL}, ${AMOUNTS_SQL}
   from journal
   where org_id = $1 and ${RECENT_OF_ORG_SQL}
-  group by key_id, model_id, age`;
+  group by key_id, model_id, is_unfunded, age`;
 
 const OF_ENDPOINT_SQL = `
   select ${REQUESTS_SQL}, ${AMOUNTS_SQL}

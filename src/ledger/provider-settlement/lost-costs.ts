@@ -10,12 +10,19 @@ import type { SettlementTerms } from "./settlement-plan.ts";
  * - `borne_before`: an earlier run has given it the verdict `borne`.
  * - `ours`: the journal has the attempt and its cost.
  * - `put_back`: its cost is in a period that was put back from a file.
+ * - `unsure`: it may have ended in such a period, or before or after it.
  * - `retired`: its day was taken out of the journal.
  * - `outside`: its time is in no time span from which a restore has removed attempts.
  * - `impossible`: no attempt can have this id or cost this amount.
  */
 export type LostVerdict =
-  "borne" | "borne_before" | "ours" | "put_back" | "retired" | "outside" | "impossible";
+  "borne" | "borne_before" | "ours" | "put_back" | "unsure" | "retired" | "outside" | "impossible";
+
+export interface LostClaim {
+  readonly lines: readonly ClaimLine[];
+  /** The time in which every attempt ends. A period contains the attempts that ended in it. */
+  readonly longestMs: number;
+}
 
 export interface LostLine {
   readonly of: ClaimLine["of"];
@@ -76,7 +83,7 @@ const LARGEST_COST = 10n ** 18n;
 export async function bearLostLines(
   client: PoolClient,
   providerId: string,
-  lines: readonly ClaimLine[],
+  { lines, longestMs }: LostClaim,
 ): Promise<readonly LostLine[]> {
   const all = [...addedUp(lines).values()];
   const claims = all.filter(isPossible);
@@ -85,6 +92,7 @@ export async function bearLostLines(
     providerId,
     claims.map(({ of }) => of),
     claims.map(({ id }) => id),
+    longestMs,
   ]);
   const costs: LostCost[] = [];
   const judged = claims.map((claim, at): LostLine => {
@@ -127,6 +135,7 @@ interface JudgedRow {
   readonly is_ours: boolean;
   readonly is_borne: boolean;
   readonly is_put_back: boolean;
+  readonly ends_put_back: boolean;
   readonly is_retired: boolean;
   readonly life: number | null;
 }
@@ -134,9 +143,10 @@ interface JudgedRow {
 function judgeRow(row: JudgedRow): LostVerdict {
   if (row.is_borne) return "borne_before";
   if (row.is_ours) return "ours";
-  if (row.is_put_back) return "put_back";
+  if (row.is_put_back) return row.ends_put_back ? "put_back" : "unsure";
   if (row.is_retired) return "retired";
-  return row.life === null ? "outside" : "borne";
+  if (row.life === null) return "outside";
+  return row.ends_put_back ? "unsure" : "borne";
 }
 
 function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostCost {
@@ -155,10 +165,11 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 }
 
 /**
- * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim. `life` is
- * the number of the reopening whose restore lost the attempt. An attempt that was open at the
- * restore is in the journal as void; its `life` is the reopening that voided it. If a claim is from
- * before the provider's next period, `ended_at` is now, so that this period includes the cost.
+ * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim; $4: the
+ * time in which every attempt ends, in milliseconds. Returns one row for each claim. `life` is the
+ * number of the reopening whose restore lost the attempt. An attempt that was open at the restore
+ * is in the journal as void; its `life` is the reopening that voided it. If a claim is from before
+ * the provider's next period, `ended_at` is now, so that this period includes the cost.
  */
 const JUDGE_SQL = `
   with claim as (
@@ -167,11 +178,20 @@ const JUDGE_SQL = `
       case t.of when 'attempt' then t.id::bigint end as attempt_id,
       case t.of when 'request' then t.id::uuid end as request_id
     from unnest($2::text[], $3::text[]) with ordinality as t(of, id, n)
+  ), put_back as (
+    select p.start_at, p.end_at from provider_period p where p.provider_id = $1
+      and exists (select from lost_cost l where l.provider_id = p.provider_id
+        and l.ref like concat('lost:', p.provider_id, ':period:', to_char(p.start_at
+          at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ':%'))
+  ), voided as (
+    select * from attempt where provider_id = $1 and outcome = 'lost_in_restore'
   ), timed as (
-    select c.*, timestamptz '2025-01-01 00:00Z' + (c.as_of >> 22) * interval '1 millisecond' as at
-    from claim c
+    select c.of, c.id, c.n, c.as_of, c.request_id,
+      coalesce(c.attempt_id, v.attempt_id) as attempt_id,
+      timestamptz '2025-01-01 00:00Z' + (c.as_of >> 22) * interval '1 millisecond' as at
+    from claim c left join voided v on v.request_id = c.request_id
   )
-  select c.as_of, v.model_id, v.upstream_model_id,
+  select distinct on (c.n) c.as_of, v.model_id, v.upstream_model_id,
     case when c.at >= coalesce((select through from provider_progress where provider_id = $1),
       '-infinity') then c.at else closing_time() end as ended_at,
     v.attempt_id is null and (
@@ -180,10 +200,9 @@ const JUDGE_SQL = `
     ) as is_ours,
     exists (select from lost_cost l
       where l.ref = concat('lost:', $1::text, ':', c.of, ':', c.id)) as is_borne,
-    exists (select from provider_period p join lost_cost l on l.provider_id = p.provider_id
-        and l.ref like concat('lost:', p.provider_id, ':period:', to_char(p.start_at
-          at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ':%')
-      where p.provider_id = $1 and c.at >= p.start_at and c.at < p.end_at) as is_put_back,
+    exists (select from put_back p where c.at >= p.start_at and c.at < p.end_at) as is_put_back,
+    exists (select from put_back p where c.at + $4 * interval '1 millisecond' >= p.start_at
+      and c.at + $4 * interval '1 millisecond' < p.end_at) as ends_put_back,
     exists (select from retired_day r where r.day = attempt_day(c.as_of)) as is_retired,
     (
       select max(l.life) from ledger_life l where not l.is_nothing_lost
@@ -191,6 +210,5 @@ const JUDGE_SQL = `
           else l.open_attempts = 'void' and l.lost_until <= v.closed_at end
     ) as life
   from timed c
-  left join attempt v on v.attempt_id = c.attempt_id and v.provider_id = $1
-    and v.outcome = 'lost_in_restore'
+  left join voided v on v.attempt_id = c.attempt_id
   order by c.n`;

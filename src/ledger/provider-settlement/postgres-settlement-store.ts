@@ -18,12 +18,12 @@ import {
 import {
   bearLostLines,
   type ClosedPeriodFile,
+  type LostClaim,
   type LostLine,
   type PutBackOutcome,
 } from "./lost-costs.ts";
 import { putBackPeriod } from "./put-back-period.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
-import type { ClaimLine } from "./settlement-file.ts";
 import {
   inSettlement,
   moveBetweenPlatformAccounts,
@@ -177,11 +177,11 @@ export class PostgresSettlementStore {
   /** Enters costs that the books lost in a restore. Returns a verdict on each line. */
   async bearLost(
     providerId: string,
-    lines: readonly ClaimLine[],
+    claim: LostClaim,
     by: ChangedBy,
   ): Promise<readonly LostLine[]> {
     return await inSettlement(this.#changes, by, async (client, note) => {
-      const judged = await bearLostLines(client, providerId, lines);
+      const judged = await bearLostLines(client, providerId, claim);
       const borne = judged.filter(({ verdict }) => verdict === "borne");
       if (borne.length === 0) return judged;
       const cost = borne.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n);

@@ -204,7 +204,9 @@ describe("an answer to GLiNER questions", () => {
   const best = spans("best", "classification", { labels: ["a", "b", "c"], top_k: 2 });
   const ranked = [{ label: "b", confidence: 0.6 }, { label: "a" }];
   const spam = spans("spam", "classification", { type: "boolean" });
-  const usage = spans("usage", "classification", { labels: ["high", "low"] });
+  const asked = (name: string): Gliner =>
+    spans(name, "classification", { labels: ["high", "low"] });
+  const sure = { label: "high", confidence: 0.9 };
   const error = spans("error", "classification", { labels: ["yes", "no"] });
 
   test.each<[string, Gliner, object, unknown]>([
@@ -213,9 +215,12 @@ describe("an answer to GLiNER questions", () => {
     ["a single label for a top_k question becomes a list", best, { best: "c" }, ["c"]],
     ["a yes is true", spam, { spam: "yes" }, true],
     ["a no with a confidence is false", spam, { spam: { label: "no", confidence: 1 } }, false],
-    ["a question named usage is answered", usage, { result: { usage: "low" } }, "low"],
+    ["a question named usage is answered", asked("usage"), { result: { usage: "low" } }, "low"],
     ["a question named error is answered", error, { error: "no" }, "no"],
     ["a typed answer is passed on", people, { answers: { people: typed } }, typed.value],
+    ["a question named result is answered", asked("result"), { result: sure }, "high"],
+    ["a question named answers is answered", asked("answers"), { answers: sure }, "high"],
+    ["results are read before the body", asked("result"), { result: { result: sure } }, "high"],
   ])("%s", (_what, question, body, value) => {
     const answers = answered({ questions: [question] }, body);
     expect(answers[question.resultName]).toMatchObject({ type: question.kind, value });
@@ -226,11 +231,28 @@ describe("an answer to GLiNER questions", () => {
     ["is a label that was not offered", mood, { mood: "fine" }],
     ["has a label that was not offered", topics, { topics: ["a", "z"] }],
     ["is neither yes nor no", spam, { spam: "maybe" }],
-    ["is a report of usage", usage, { usage: { input_tokens: 3 } }],
   ])("in which one question's result %s is refused whole", (_, question, body) => {
     const questions = [question, order];
     expect(failureOf({ questions }, { order: [], ...body })).toMatchObject(UNUSABLE);
   });
+
+  test.each<[string, unknown]>([
+    ["usage", { input_tokens: 3 }],
+    ["usage", "high"],
+    ["token_usage", "high"],
+    ["model", "high"],
+    ["object", "high"],
+    ["id", "high"],
+  ])(
+    "in which the result named %s may be the provider's own %j is refused whole, and the provider is not blamed",
+    (name, own) => {
+      const questions = [asked(name), order];
+      const { bridge } = reportOf({ questions }, { order: [], [name]: own });
+      expect(bridge.failure).toMatchObject({ ...UNUSABLE, strike: "neutral" });
+      expect(bridge.failure).not.toHaveProperty("isMalformed");
+      expect(bridge.servedModel).toBeUndefined();
+    },
+  );
 });
 
 describe("an envelope", () => {

@@ -10,13 +10,19 @@ import {
 } from "../../../kernel/index.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerContext } from "../../wire/modality.ts";
-import { failedRead, type ReadAnswer, unusableFailure } from "../../wire/failure/failures.ts";
+import {
+  failedRead,
+  type ReadAnswer,
+  unusableFailure,
+  withoutBlame,
+} from "../../wire/failure/failures.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import type { ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
 import { readInputOutput, type UsageReport } from "../../wire/neutral/usage-report.ts";
 import {
   type Fields,
+  isNamedLikeOwnMember,
   type NamedAnswer,
   readGlinerAnswers,
   readSystemOneAnswers,
@@ -65,7 +71,12 @@ function readDecision(
   note.take(opened.body["model"]);
   const answers = readAnswers(opened.body, request.questions);
   const answersText = answers && answersJson(answers);
-  if (answersText === undefined) return UNUSABLE;
+  if (answersText === undefined) {
+    if (!request.questions.some(isNamedLikeOwnMember)) return UNUSABLE;
+    // The body's `model` may be the answer to a question.
+    note.served = undefined;
+    return AMBIGUOUS;
+  }
   const report = readDecisionReport(opened.body);
   return {
     ok: true,
@@ -78,6 +89,8 @@ function readDecision(
 }
 
 const UNUSABLE = failedRead(unusableFailure());
+/** The names of the client's questions may be the cause, so the provider is not blamed. */
+const AMBIGUOUS = failedRead({ ...withoutBlame(unusableFailure()), strike: "neutral" });
 
 function readAnswers(
   body: Fields,

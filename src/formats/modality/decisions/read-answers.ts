@@ -2,13 +2,13 @@ import { Type } from "typebox";
 
 import { asNumber, asObject, asText, conforms, unreachable } from "../../../kernel/index.ts";
 import { fixedNames } from "./grammar-gliner.ts";
-import type { GlinerQuestion, SystemOneQuestion } from "./question.ts";
+import type { GlinerQuestion, Question, SystemOneQuestion } from "./question.ts";
 
 export function readGlinerAnswers(
   body: Fields,
   questions: readonly GlinerQuestion[],
 ): readonly NamedAnswer[] | undefined {
-  const results = findResults(body);
+  const results = findResults(body, questions);
   const read = questions.map((question) => glinerAnswer(question, findResult(question, results)));
   return read.every((each) => each !== undefined) ? read : undefined;
 }
@@ -16,11 +16,21 @@ export function readGlinerAnswers(
 /** Top-level members that are never results, even if a question has the same name. */
 const NO_RESULTS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
-/** Providers put the results into `answers`, into `result`, or directly into the body. */
-function findResults(body: Fields): Fields {
-  const own = asObject(body["answers"]) ?? asObject(body["result"]);
-  if (own !== undefined) return own;
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !NO_RESULTS.has(name)));
+/** True if a provider that puts results directly into the body cannot answer the question. */
+export function isNamedLikeOwnMember(question: Question): boolean {
+  return question.wire === "gliner" && NO_RESULTS.has(question.resultName);
+}
+
+/**
+ * Providers put the results into `answers`, into `result`, or directly into the body, in which a
+ * question can have one of these two names. Empty if no place has a result for each question.
+ */
+function findResults(body: Fields, questions: readonly GlinerQuestion[]): Fields {
+  const own = Object.entries(body).filter(([name]) => !NO_RESULTS.has(name));
+  const places = [asObject(body["answers"]), asObject(body["result"]), Object.fromEntries(own)];
+  const isWhole = (place: Fields): boolean =>
+    questions.every((question) => findResult(question, place) !== undefined);
+  return places.find((place) => place !== undefined && isWhole(place)) ?? {};
 }
 
 function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): unknown {
