@@ -24,6 +24,13 @@ const anthropic = (type: string, message: string): object => ({
   error: { type, message },
 });
 
+const google = (message: string, details: readonly object[] = []): object => ({
+  error: { code: 400, message, status: "INVALID_ARGUMENT", details },
+});
+const terminated = (type: string | null, message: string): object => ({
+  error: { message, type, param: null, code: null },
+});
+
 /** An error body in the message of a proxy. */
 const NESTED = `litellm.BadRequestError: AnthropicException - ${JSON.stringify(
   anthropic("invalid_request_error", "Your credit balance is too low to access the API."),
@@ -41,7 +48,22 @@ describe("the marketplace's own account", () => {
     [400, 402, openai(null, "You have reached your specified API usage limits.")],
     [400, 401, [{ error: { code: 400, message: "API key not valid.", status: "INVALID" } }]],
     [403, 403, "<html>Forbidden</html>"],
-  ])("an upstream %i is auth %i, with failover and a strike", (upstreamStatus, status, body) => {
+    [412, 401, openai("PRECONDITION_FAILED", "Account acme is suspended, possibly due to debts")],
+    [412, 402, openai("PRECONDITION_FAILED", "The monthly spending limit is reached")],
+    [400, 402, openai("Arrearage", "Access denied, please make sure the account can pay.")],
+    [400, 402, openai(null, "Access denied, please make sure your account is in good standing.")],
+    [400, 401, openai("organization_restricted", "Please reach out to support.")],
+    [400, 401, openai(null, "Organization has been restricted. Please reach out to support.")],
+    [400, 401, openai("model_terms_required", "The model `m` requires terms acceptance.")],
+    [400, 401, google("API key expired. Please renew the API key.")],
+    [400, 401, google("API Key not found. Please pass a valid API key.")],
+    [400, 401, google("no", [{ links: [] }, { reason: "API_KEY_INVALID" }])],
+    [400, 401, google("User location is not supported for the API use.")],
+    [400, 402, google("Gemini API free tier is not available in your country.")],
+    [400, 401, openai(null, "Your organization must be verified to stream this model.")],
+    [403, 403, terminated("access_terminated", "This was a violation of our policies")],
+    [400, 401, terminated(null, "Your access was terminated due to violation of our policies")],
+  ])("an upstream %i is auth %i with failover and strike: %j", (upstreamStatus, status, body) => {
     const found = failed(upstreamStatus, body);
     const refusal = {
       class: "auth",
@@ -123,7 +145,7 @@ describe("provider faults", () => {
     });
   });
 
-  const rejections = [400, 409, 413, 422, 424];
+  const rejections = [400, 409, 412, 413, 422, 424];
   test.each(rejections)("answer a plain %i as it is, without failover or strike", (status) => {
     const found = failed(status, { detail: [{ msg: "extra_forbidden: store" }] });
     const refusal = { class: "upstream_error", status, upstreamStatus: status, retryable: false };
@@ -219,8 +241,15 @@ describe("a provider that blames the request", () => {
     ["The account has a field 'disabled', which is not known."],
     ["tool report_violation lacks the property policy_id."],
     ['Invalid value: "spend limit". The field `seed` must be a number.'],
+    ["Tool use is restricted to models of this organization."],
+    ["The account field is restricted to 64 characters."],
+    ["messages.0: Input tag 'Organization has been restricted' does not match"],
+    ["messages.0: 'Your organization must be verified' is not a role"],
+    ["Value 'API key expired' of `user` is too long"],
+    ["The user location of web search must be a country."],
+    ["The organization of the tools must be verified by their schema."],
   ])("is not classified by words about limits or accounts in what it quotes: %s", (message) => {
-    for (const status of [400, 413, 422]) {
+    for (const status of [400, 412, 413, 422]) {
       const found = rejected(status, message);
       const refusal = { class: "upstream_error", status, retryable: false };
       expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });

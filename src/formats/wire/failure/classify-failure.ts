@@ -99,8 +99,10 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   if (status === 429) return rules.throttled(failed);
   const stated = withoutQuotedRequest(failed);
   const says = (wording: Wording): boolean => matchesWording(stated.errorText, wording);
-  if ((status === 400 || status === 401 || status === 403) && says(accessWording)) {
-    return rules.accountRefused(failed, status === 400 ? 401 : status);
+  // Many providers blame the account with a 400, and Fireworks with a 412.
+  const isUnclear = status === 400 || status === 412;
+  if ((isUnclear || isOfAccount(status)) && says(accessWording)) {
+    return rules.accountRefused(failed, isUnclear ? 401 : status);
   }
   if (isAboutContent(stated)) return contentRefused(failed);
   // A 401, 402 or 403 that mentions limits is still about the account.
@@ -109,7 +111,7 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   }
   if (rules.isOverflow(failed)) return contextOverflow(failed);
   if (isOfAccount(status)) return rules.accountRefused(failed, status);
-  if (status === 400 && says(billingWording)) return rules.accountRefused(failed, 402);
+  if (isUnclear && says(billingWording)) return rules.accountRefused(failed, 402);
   if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
   return rules.rejected(failed);
 }

@@ -184,11 +184,14 @@ function findSpeakers(value: unknown): Speaker[] {
   const metadata = asObject(error?.["metadata"]);
   const first = Array.isArray(root["errors"]) ? asObject(root["errors"][0]) : undefined;
   const raw = asObject(tryParse(textOf(metadata?.["raw"]).slice(0, SENTENCE_CHARS_MAX))?.value);
+  const details = Array.isArray(error?.["details"]) ? error["details"].map(asObject) : [];
   const nested = findNestedBody(textOf(error?.["message"]).slice(0, SENTENCE_CHARS_MAX));
   return [
     error,
     asObject(error?.["innererror"]),
     asObject(error?.["error"]),
+    // Google has the code of an error as the reason of one of its details.
+    details.find((detail) => typeof detail?.["reason"] === "string"),
     metadata,
     raw,
     asObject(raw?.["error"]),

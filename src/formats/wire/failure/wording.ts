@@ -37,7 +37,13 @@ function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean
 }
 
 export const billingWording: Wording = {
-  codes: ["billing_error", "insufficient_balance", "insufficient_funds", "payment_required"],
+  codes: [
+    "billing_error",
+    "insufficient_balance",
+    "insufficient_funds",
+    "payment_required",
+    "arrearage", // Qwen
+  ],
   patterns: [
     /credit balance is too low/, // Anthropic
     /insufficient (account )?(balance|credits?|funds)/, // DeepSeek, OpenRouter
@@ -46,14 +52,28 @@ export const billingWording: Wording = {
     /exceeded your current quota/,
     /spend(ing)? limit/,
     /requires more credits/, // OpenRouter
+    /your account is in good standing/, // Qwen
+    /free tier is not available in your country/, // Google
   ],
 };
 
 export const accessWording: Wording = {
-  codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
+  codes: [
+    "invalid_api_key",
+    "api_key_invalid", // Google, as the reason in its details
+    "authentication_error",
+    "account_deactivated",
+    "access_terminated", // OpenAI
+    "organization_restricted", // Groq
+    "model_terms_required", // Groq
+  ],
   patterns: [
-    /api key not valid/, // Gemini-compatible
+    /api key (not (valid|found)|expired)/, // Google
     /(incorrect|invalid) api key/,
+    /your access was terminated/, // OpenAI
+    /your organization must be verified/, // OpenAI
+    /organization has been restricted/, // Groq
+    /user location is not supported for the api/, // Google, for the gateway's own address
   ],
   pairs: [
     {
