@@ -137,6 +137,33 @@ describe("provider faults", () => {
     }
   });
 
+  test.each<[string, number, object]>([
+    ["Groq's code", 400, openai("model_decommissioned", "no")],
+    ["Groq's words", 400, openai(null, "The model `a-3.1` has been decommissioned and is gone.")],
+    ["DeepSeek's words", 400, openai("invalid_request_error", "Model Not Exist")],
+    ["Mistral's type", 400, { message: "Invalid model: a", type: "invalid_model", code: "1500" }],
+    ["OpenRouter's words", 400, openai("400", "vendor/a-1 is not a valid model ID")],
+    ["Z.ai's code", 400, { error: { code: "1211", message: "Unknown Model, please check" } }],
+    [
+      "NVIDIA's status",
+      410,
+      { title: "Gone", detail: "The model 'a' has reached its end of life" },
+    ],
+  ])("find a model that is gone in %s, and fail over without a strike", (_what, status, body) => {
+    const refusal = { class: "model_unavailable", status: 502 };
+    const outcome = { failover: true, strike: "neutral" };
+    expect(failed(status, body)).toMatchObject({ refusal, ...outcome });
+  });
+
+  test.each([
+    ["The `model` of this tool does not exist: check its name.", "upstream_error"],
+    ["messages.0: 'Model Not Exist' is not a role", "upstream_error"],
+    ["Tool 'old' has been decommissioned", "upstream_error"],
+    ["Model Not Exist, and the prompt is too long", "context_overflow"],
+  ])("do not find a model that is gone in %j, which is %s", (message, cls) => {
+    expect(failed(400, openai(null, message)).refusal.class).toBe(cls);
+  });
+
   test("with the status 408 are answered with 504 and count as a timeout", () => {
     expect(failed(408, "")).toMatchObject({
       refusal: { class: "upstream_error", status: 504, upstreamStatus: 408 },
@@ -188,6 +215,14 @@ describe("errors inside a 200", () => {
     expect(limited.refusal.class).toBe("rate_limit");
     expect(classifyEmbeddedError({ error: "boom" }).refusal).toMatchObject({ status: 502 });
   });
+
+  test.each(["model_not_found", "model_decommissioned", "invalid_model", "1211"])(
+    "with the code %s are a model that is gone, without a strike",
+    (code) => {
+      const found = classifyEmbeddedError({ error: { code, message: "no" } });
+      expect(found).toMatchObject({ refusal: { class: "model_unavailable" }, strike: "neutral" });
+    },
+  );
 });
 
 test("the message for a caller is bounded and has no id of the provider, whatever it sends", () => {

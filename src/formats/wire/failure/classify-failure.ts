@@ -8,6 +8,7 @@ import {
   QUOTA_CODES,
   rateLimitWording,
   matchesWording,
+  modelGoneWording,
   findStatus,
   type Wording,
 } from "./wording.ts";
@@ -91,7 +92,7 @@ const CHAT_RULES: FailureRules = {
 
 /** For a 4xx other than 408 and 429, wording counts before the status, which providers mix up. */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
-  const { status, errorText } = failed;
+  const { status } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
   const special = rules.special(failed);
   if (special !== undefined) return special;
@@ -112,7 +113,8 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   if (rules.isOverflow(failed)) return contextOverflow(failed);
   if (isOfAccount(status)) return rules.accountRefused(failed, status);
   if (isUnclear && says(billingWording)) return rules.accountRefused(failed, 402);
-  if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
+  // NVIDIA answers with 410 once a model has reached its end of life.
+  if (status === 404 || status === 410 || says(modelGoneWording)) return modelGone(failed);
   return rules.rejected(failed);
 }
 

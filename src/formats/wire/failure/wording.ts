@@ -178,6 +178,21 @@ export const contextOverflowWording: Wording = {
   ],
 };
 
+/** The provider does not serve the model, or no longer. */
+export const modelGoneWording: Wording = {
+  codes: [
+    "model_not_found", // OpenAI, Groq
+    "model_decommissioned", // Groq
+    "invalid_model", // Mistral
+    "1211", // Z.ai
+  ],
+  patterns: [
+    /the model\s+has been decommissioned/, // Groq, without the quoted name of the model
+    /\bmodel not exist/, // DeepSeek, Qwen
+    /is not a valid model id/, // OpenRouter
+  ],
+};
+
 /** A code for an overlong string, which is a context overflow only in `messages` or `input`. */
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
@@ -188,7 +203,7 @@ const CODES_OF_STATUS: readonly (readonly [status: number, codes: readonly strin
   [401, ["authentication_error", "invalid_api_key"]],
   [402, ["billing_error"]],
   [403, ["permission_error"]],
-  [404, ["not_found_error", "model_not_found"]],
+  [404, ["not_found_error", ...modelGoneWording.codes]],
   [413, ["request_too_large"]],
   [429, ["rate_limit_error", "rate_limit_exceeded", "rate_limit", "too_many_requests"]],
   [429, ["insufficient_quota", "resource_exhausted"]],
