@@ -314,6 +314,17 @@ describe("a provider that blames the request", () => {
     expect(rejected(400, "x ".repeat(900)).refusal.message.length).toBeLessThan(350);
   });
 
+  test.each([
+    ["<400> InternalError.Algo: Range of max_tokens should be [1, 8192]", true],
+    ["<html>The field `seed` is wrong</html>", false],
+    [" <!doctype html><p>The field `seed` is wrong", false],
+    ["</p>The field `seed` is wrong", false],
+  ])("is quoted unless its message is a page: %s", (message, quotes) => {
+    const said = rejected(400, message).refusal.message;
+    expect(said.includes(`the provider refused the request: ${message}`)).toBe(quotes);
+    expect(said.includes("status 400")).toBe(!quotes);
+  });
+
   test("without a message, or with another status, gets the gateway's own message", () => {
     const ours = "the provider rejected the request with status";
     expect(rejected(400, "").refusal.message).toContain(ours);

@@ -24,6 +24,7 @@ import {
 } from "./failures.ts";
 import {
   cleanProviderMessage,
+  isPage,
   type ProviderErrorText,
   quoteRequestMessage,
   readProviderErrorText,
@@ -136,8 +137,8 @@ function quoteProvider(failed: Failed): UpstreamFailure {
   const failure = requestRejected(failed);
   const { upstreamStatus, errorText } = failed;
   const isBlamed = upstreamStatus === 400 || upstreamStatus === 422;
-  const isPage = /^\s*</.test(errorText.message);
-  const message = isBlamed && !isPage ? quoteRequestMessage(errorText.message) : undefined;
+  const isQuoted = isBlamed && !isPage(errorText.message);
+  const message = isQuoted ? quoteRequestMessage(errorText.message) : undefined;
   if (message === undefined) return failure;
   return { ...failure, refusal: { ...failure.refusal, message } };
 }

@@ -32,6 +32,17 @@ describe("context overflow", () => {
     ["LM Studio", "The number of tokens is greater than the context length of the model"],
     ["Copilot", "prompt token count of 90000 exceeds the limit of 64000"],
     ["Bedrock", "Input is too long for requested model."],
+    ["Z.ai", "Prompt exceeds max length"],
+    ["Z.ai, an older code", "tokens in request more than max tokens allowed"],
+    ["Qwen", "<400> InternalError.Algo: Range of input length should be [1, 204800]"],
+    ["SGLang", "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens)"],
+    ["Poolside", "Input length 131393 exceeds the maximum allowed input length of 131040 tokens."],
+    ["Together, SGLang", "The input (250 tokens) is longer than the model's context length (200)."],
+    [
+      "Cohere",
+      "too many tokens: total number of tokens in the prompt cannot exceed 4 - received 9",
+    ],
+    ["Cohere's size", "too many tokens: size limit exceeded by 11326 tokens."],
   ])("is found in the words of %s: %s", (_provider, message) => {
     const found = failed(400, refused(message));
     const refusal = { class: "context_overflow", status: 400, upstreamStatus: 400 };
@@ -39,10 +50,12 @@ describe("context overflow", () => {
     expect(found.refusal.message).toMatch(/\S/);
   });
 
-  test.each<[string, number, object]>([
+  test.each<[string, number, object | string]>([
     ["a code", 400, refused("no", "context_length_exceeded")],
     ["a type", 400, { error: { code: 400, type: "exceed_context_size_error", message: "no" } }],
     ["the code of a string that is too long", 400, refused("too long", "string_above_max_length")],
+    ["Z.ai's code", 400, { error: { code: "1261", message: "no" } }],
+    ["a plain text", 400, "<400> InternalError: Range of input length should be [1, 9]"],
     ["a flat body", 400, { object: "error", message: OpenAI, code: 400 }],
     ["an error that is a text", 400, { code: "Invalid argument", error: OpenAI }],
     ["a list of errors", 400, [{ error: { code: 400, message: OpenAI } }]],
@@ -62,6 +75,9 @@ describe("context overflow", () => {
     [413, "tokens per minute (TPM): Limit 6000, Requested 9000", "rate_limit"],
     [400, "Too many requests: maximum context length is 5", "rate_limit"],
     [400, "max_tokens: 99999 > 8192, the maximum allowed number of output", "upstream_error"],
+    [400, "too many tokens: max tokens must be less than or equal to 4096", "upstream_error"],
+    [400, "Range of max_tokens should be [1, 8192]", "upstream_error"],
+    [400, "stop: input length exceeds the maximum allowed 4", "upstream_error"],
   ])("is not assumed for a %i that says %j", (status, message, cls) => {
     expect(failed(status, refused(message)).refusal.class).toBe(cls);
   });

@@ -142,8 +142,13 @@ export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
   if (parsed !== undefined) return extractErrorText(parsed.value);
-  const message = text.startsWith("<") || text.startsWith("{") ? "" : text;
+  const message = isPage(text) || text.startsWith("{") ? "" : text;
   return { codes: [], message, all: toLines([message]), param: "", flagged: false };
+}
+
+/** True for HTML and XML. Qwen's messages can begin with `<400>`, which is neither. */
+export function isPage(text: string): boolean {
+  return /^\s*<[a-z!?/]/i.test(text);
 }
 
 export function extractErrorText(value: unknown): ProviderErrorText {

@@ -148,6 +148,7 @@ export const contextOverflowWording: Wording = {
     "model_context_window_exceeded",
     "exceed_context_size_error", // llama.cpp
     "context_window_exceeded",
+    "1261", // Z.ai
   ],
   patterns: [
     /maximum context length (is|of) [\d,]+/, // OpenAI, DeepSeek, vLLM, OpenRouter
@@ -167,6 +168,14 @@ export const contextOverflowWording: Wording = {
     /greater than the context length/, // LM Studio
     /prompt token count of [\d,]+ exceeds the limit of [\d,]+/, // Copilot
     /input is too long for requested model/, // Bedrock
+    /prompt exceeds max length/, // Z.ai
+    /tokens in request more than max tokens allowed/, // Z.ai
+    /range of input length should be/, // Qwen
+    /input length \(?[\d,]+( tokens\))? exceeds the maximum allowed/, // SGLang, Poolside
+    /longer than the model's context length/, // Together, SGLang
+    // Cohere's "too many tokens: max tokens must be …" is about the output bound.
+    /too many tokens: total number of tokens in the prompt/, // Cohere
+    /too many tokens: .{0,64}size limit exceeded by/, // Cohere
   ],
   pairs: [
     // Wording of servers that are compatible with Gemini.
