@@ -97,6 +97,9 @@ const MODERATED: readonly (readonly [string, object])[] = [
   ["DeepSeek", refused("Content Exists Risk")],
   ["OpenAI, by message", refused("we've limited access to this content for safety reasons")],
   ["xAI", { code: "no permission", error: "Content violates usage guidelines. Team: t" }],
+  ["Z.ai", { error: { code: "1301", message: "no" } }],
+  ["MiniMax, the prompt", { error: { type: "x", message: "input new_sensitive (1026)" } }],
+  ["MiniMax, the answer", { error: { type: "x", message: "output new_sensitive (1027)" } }],
   ["xAI, images", { error: "Generated image rejected by content moderation." }],
   ["images", refused("no", "moderation_blocked")],
   ["images, by type", { error: { type: "content_policy", message: "no" } }],
@@ -115,9 +118,12 @@ describe("refused content", () => {
   });
 
   test("inside a 200 is a 400", () => {
-    const found = classifyEmbeddedError(refused("no", "moderation_blocked"));
-    const refusal = { class: "content_policy", status: 400, upstreamStatus: 200 };
-    expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
+    const blocked = refused("no", "moderation_blocked");
+    for (const body of [blocked, { error: { message: "output new_sensitive (1027)" } }]) {
+      const found = classifyEmbeddedError(body);
+      const refusal = { class: "content_policy", status: 400, upstreamStatus: 200 };
+      expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
+    }
   });
 
   test.each(["", "<html>Unavailable For Legal Reasons</html>"])("is any 451: %j", (body) => {
@@ -139,6 +145,8 @@ describe("refused content", () => {
     ["This violates nothing. See our policy.", "upstream_error"],
     [`It violates ${"x".repeat(200)} policy.`, "upstream_error"],
     ["This organization has been disabled for violating our usage policy", "auth"],
+    ["The field input new_sensitive is unknown.", "upstream_error"],
+    ["max_tokens is above the output (1027) of the model.", "upstream_error"],
   ])("is a policy violation in one sentence, not a disabled account: %j is %s", (message, cls) => {
     expect(failed(400, refused(message)).refusal.class).toBe(cls);
   });

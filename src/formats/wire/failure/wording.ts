@@ -122,6 +122,7 @@ export const contentPolicyWording: Wording = {
     "content_filtered", // Stability
     "content_moderated", // Black Forest Labs
     "request_moderated",
+    "1301", // Z.ai
   ],
   patterns: [
     /content management policy/, // Azure
@@ -138,6 +139,8 @@ export const contentPolicyWording: Wording = {
     /violates? usage guidelines/, // xAI, with a 403
     /rejected by content moderation/, // xAI, images
     /limited access to this content for safety reasons/, // OpenAI
+    // MiniMax. `withoutQuotes` removes its `new_sensitive`, which looks like the name of a field.
+    /(in|out)put\s+(new_sensitive\s+)?\(102[67]\)$/m,
   ],
   pairs: [{ first: ["violat"], second: ["policy", "policies"], charsMax: 112 }],
 };
