@@ -81,6 +81,7 @@ test.each<[number, object, Record<string, string>, number]>([
   [429, openai("rate_limit_exceeded", "slow down"), { "retry-after": "7" }, 7],
   [429, openai("insufficient_quota", "You exceeded your current quota"), {}, 60],
   [498, openai("capacity_exceeded", "flex tier"), {}, 5],
+  [498, openai(null, "Flex tier capacity exceeded"), {}, 5],
 ])("an upstream %i %j is a rate limit that cools the pool", (upstream, body, headers, seconds) => {
   const limited = { class: "rate_limit", status: 429, upstreamStatus: upstream };
   expect(failed(upstream, body, headers)).toMatchObject({

@@ -108,9 +108,9 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   }
   if (isAboutContent(stated)) return contentRefused(failed);
   // A 401, 402 or 403 that mentions limits is still about the account.
-  if (status === 498 || (!isOfAccount(status) && says(rateLimitWording))) {
-    return rateLimited(stated);
-  }
+  if (!isOfAccount(status) && says(rateLimitWording)) return rateLimited(stated);
+  // Groq's 498 has the wording of a rate limit; Cohere's refuses a token that it does not allow.
+  if (status === 498) return contentRefused(failed);
   if (rules.isOverflow(failed)) return contextOverflow(failed);
   if (isOfAccount(status)) return rules.accountRefused(failed, status);
   if (isUnclear && says(billingWording)) return rules.accountRefused(failed, 402);

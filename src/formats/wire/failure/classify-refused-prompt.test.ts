@@ -130,6 +130,16 @@ describe("refused content", () => {
     expect(failed(451, body).refusal).toMatchObject({ class: "content_policy", status: 451 });
   });
 
+  test.each(["", { message: "blocked: a deny-listed token" }])(
+    "is a 498 that is not about capacity, of Cohere: %j",
+    (body) => {
+      const refusal = { class: "content_policy", status: 498 };
+      const found = failed(498, body);
+      expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
+      expect(found).not.toHaveProperty("coolSeconds");
+    },
+  );
+
   test.each([
     [401, "auth"],
     [402, "auth"],

@@ -98,6 +98,7 @@ export const rateLimitWording: Wording = {
     /too many requests/,
     /throttl(ed|ing)/,
     /(tokens|requests) per (minute|min|day|hour)/,
+    /tier capacity exceeded/, // Groq, Mistral
   ],
 };
 
