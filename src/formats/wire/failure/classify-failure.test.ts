@@ -326,6 +326,20 @@ describe("a provider that blames the request", () => {
     expect(said.includes("status 400")).toBe(!quotes);
   });
 
+  test.each([
+    [
+      '{"error":{"message":"seed must be a number"}}',
+      "the provider refused the request: seed must",
+    ],
+    ["seed must be a number", "the provider refused the request: seed must"],
+    ['{"error":{"message":"seed must be', "the provider rejected the request with status 400"],
+    ["<html>seed must be a number</html>", "the provider rejected the request with status 400"],
+    ["", "the provider rejected the request with status 400"],
+  ])("is quoted if OpenRouter passes its words on, but no page or JSON: %s", (raw, said) => {
+    const error = { message: "Provider returned error", code: 400, metadata: { raw } };
+    expect(failed(400, { error }).refusal.message).toContain(said);
+  });
+
   test("without a message, or with another status, gets the gateway's own message", () => {
     const ours = "the provider rejected the request with status";
     expect(rejected(400, "").refusal.message).toContain(ours);

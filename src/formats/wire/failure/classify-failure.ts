@@ -24,7 +24,7 @@ import {
 } from "./failures.ts";
 import {
   cleanProviderMessage,
-  isPage,
+  isMarkup,
   type ProviderErrorText,
   quoteRequestMessage,
   readProviderErrorText,
@@ -137,7 +137,7 @@ function quoteProvider(failed: Failed): UpstreamFailure {
   const failure = requestRejected(failed);
   const { upstreamStatus, errorText } = failed;
   const isBlamed = upstreamStatus === 400 || upstreamStatus === 422;
-  const isQuoted = isBlamed && !isPage(errorText.message);
+  const isQuoted = isBlamed && !isMarkup(errorText.message);
   const message = isQuoted ? quoteRequestMessage(errorText.message) : undefined;
   if (message === undefined) return failure;
   return { ...failure, refusal: { ...failure.refusal, message } };

@@ -71,6 +71,23 @@ describe("context overflow", () => {
     );
   });
 
+  test.each<[string, object | string]>([
+    ["a text", OpenAI],
+    ["an error of OpenAI", { error: { message: OpenAI } }],
+    ["an error in a list", [{ error: { code: 400, message: OpenAI } }]],
+    ["a flat error", { message: OpenAI, type: "invalid_request_error" }],
+  ])("keeps both token counts of %s that OpenRouter passes on", (_form, body) => {
+    const raw = typeof body === "string" ? body : JSON.stringify(body);
+    const metadata = { raw, provider_name: "OpenAI" };
+    const passed = { error: { message: "Provider returned error", code: 400, metadata } };
+    for (const found of [failed(400, passed), classifyEmbeddedError(passed)]) {
+      expect(found.refusal).toMatchObject({
+        class: "context_overflow",
+        message: "This model's maximum context length is 128000 tokens; however, you sent 140000.",
+      });
+    }
+  });
+
   test.each([
     [413, "tokens per minute (TPM): Limit 6000, Requested 9000", "rate_limit"],
     [400, "Too many requests: maximum context length is 5", "rate_limit"],
