@@ -209,6 +209,7 @@ function findSpeakers(value: unknown): Speaker[] {
     first,
     asObject(root["message"]),
     asObject(root["detail"]),
+    asObject(root["x_groq"]),
     root,
   ].filter((speaker) => speaker !== undefined);
 }
