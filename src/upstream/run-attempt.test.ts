@@ -130,7 +130,7 @@ function startedAttempt() {
   return attempt;
 }
 
-test("a stream that breaks after a wait for a slow client is not reported as malformed", async () => {
+test("a stream that breaks after a wait for a slow client is not malformed and no strike", async () => {
   const broken = async (isFull: boolean): Promise<UpstreamFailure | undefined> => {
     const attempt = startedAttempt();
     attempt.sink.isFull = isFull;
@@ -141,8 +141,24 @@ test("a stream that breaks after a wait for a slow client is not reported as mal
   };
   expect(await broken(false)).toMatchObject({ strike: "strike", isMalformed: true });
   const waited = await broken(true);
-  expect(waited?.strike).toBe("strike");
+  expect(waited?.strike).toBe("neutral");
   expect(waited?.isMalformed).toBeUndefined();
+});
+
+test("after a wait for a slow client, failures that the wait cannot cause are still strikes", async () => {
+  const endless = startedAttempt();
+  endless.sink.isFull = true;
+  endless.bytes("hello");
+  endless.bytes("x".repeat(STREAM_BYTES_MAX));
+  const silent = startedAttempt();
+  silent.sink.isFull = true;
+  silent.bytes("hello");
+  silent.running.onDue(90_000);
+  for (const { running } of [endless, silent]) {
+    const { failure } = await running.ended;
+    expect(failure?.strike).toBe("strike");
+    expect(failure?.isMalformed).toBeUndefined();
+  }
 });
 
 test("an attempt whose client has left still counts the provider's output, and writes none", async () => {

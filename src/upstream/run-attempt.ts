@@ -320,8 +320,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      // A provider may close a connection that was paused for long, so the listing is not blamed.
-      failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
+      failure: failure !== undefined && this.#hasWaited ? this.#excused(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,
       upstreamStatus: this.#status,
@@ -329,6 +328,12 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       firstOutputMs: this.#firstOutputMs,
       durationMs: Math.round(this.#input.clock.monotonicMs() - this.#startedMs),
     });
+  }
+
+  /** A provider may close a connection that was paused for long, so that is not its fault. */
+  #excused(failure: UpstreamFailure): UpstreamFailure {
+    const isClosed = this.#responseEnded && failure.isMalformed === true;
+    return { ...withoutBlame(failure), ...(isClosed && { strike: "neutral" }) };
   }
 
   #releaseProvider(failure: UpstreamFailure | undefined): void {

@@ -175,6 +175,23 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
       expect(bridge).toMatchObject({ state: "failed", failure: { failover: true } });
     }
   });
+
+  test.each([
+    ["worker lost", { class: "upstream_error", status: 502 }],
+    ["Please reduce the length of the messages", { class: "context_overflow", status: 400 }],
+  ])("a stream that Groq stopped early, because of %j, is not a whole answer", (error, refusal) => {
+    for (const last of [{ choices: [] }, delta({}), delta({}, "stop")]) {
+      const stopped = { ...last, x_groq: { id: "req_1", error } };
+      const { bridge } = playStream(wires, delta({ content: "Hi" }), stopped, done);
+      expect(bridge).toMatchObject({ state: "failed", failure: { refusal } });
+    }
+  });
+
+  test.each([null, "", undefined])("a stream is whole if Groq's error is %j", (error) => {
+    const last = { ...delta({}, "stop"), x_groq: { id: "req_1", error } };
+    const { bridge } = playStream(wires, delta({ content: "Hi" }), last, done);
+    expect(bridge.state).toBe("complete");
+  });
 });
 
 describe("a provider's deviations are corrected", () => {

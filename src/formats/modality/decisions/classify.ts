@@ -9,12 +9,7 @@ import {
   rateLimited,
   requestRejected,
 } from "../../wire/failure/classify-failure.ts";
-import {
-  billingWording,
-  matchesWording,
-  findStatus,
-  type Wording,
-} from "../../wire/failure/wording.ts";
+import { matchesWording, findStatus, type Wording } from "../../wire/failure/wording.ts";
 import {
   type FailedAnswer,
   hasError,
@@ -87,7 +82,7 @@ function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailur
     special,
     throttled,
     isOverflow: isTooLong,
-    accountRefused: (refused) => accessRefused(refused, deployment),
+    accountRefused: (refused, status) => accessRefused(refused, status, deployment),
     rejected: requestRejected,
   });
 }
@@ -132,10 +127,7 @@ function throttled(failed: Failed): UpstreamFailure {
 }
 
 /** If a customer's own key is refused, the client gets a 401, 402 or 403, without failover. */
-function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
-  // Some providers send a 400 in place of the 401 or 402.
-  const meant = matchesWording(failed.errorText, billingWording) ? 402 : 401;
-  const status = failed.status === 400 ? meant : failed.status;
+function accessRefused(failed: Failed, status: number, deployment: Deployment): UpstreamFailure {
   const refused = accountRefused(failed, status);
   if (deployment.ownKey !== undefined) return { ...refused, failover: false, strike: "neutral" };
   const isAllowance =

@@ -24,6 +24,13 @@ const anthropic = (type: string, message: string): object => ({
   error: { type, message },
 });
 
+const google = (message: string, details: readonly object[] = []): object => ({
+  error: { code: 400, message, status: "INVALID_ARGUMENT", details },
+});
+const terminated = (type: string | null, message: string): object => ({
+  error: { message, type, param: null, code: null },
+});
+
 /** An error body in the message of a proxy. */
 const NESTED = `litellm.BadRequestError: AnthropicException - ${JSON.stringify(
   anthropic("invalid_request_error", "Your credit balance is too low to access the API."),
@@ -41,7 +48,22 @@ describe("the marketplace's own account", () => {
     [400, 402, openai(null, "You have reached your specified API usage limits.")],
     [400, 401, [{ error: { code: 400, message: "API key not valid.", status: "INVALID" } }]],
     [403, 403, "<html>Forbidden</html>"],
-  ])("an upstream %i is auth %i, with failover and a strike", (upstreamStatus, status, body) => {
+    [412, 401, openai("PRECONDITION_FAILED", "Account acme is suspended, possibly due to debts")],
+    [412, 402, openai("PRECONDITION_FAILED", "The monthly spending limit is reached")],
+    [400, 402, openai("Arrearage", "Access denied, please make sure the account can pay.")],
+    [400, 402, openai(null, "Access denied, please make sure your account is in good standing.")],
+    [400, 401, openai("organization_restricted", "Please reach out to support.")],
+    [400, 401, openai(null, "Organization has been restricted. Please reach out to support.")],
+    [400, 401, openai("model_terms_required", "The model `m` requires terms acceptance.")],
+    [400, 401, google("API key expired. Please renew the API key.")],
+    [400, 401, google("API Key not found. Please pass a valid API key.")],
+    [400, 401, google("no", [{ links: [] }, { reason: "API_KEY_INVALID" }])],
+    [400, 401, google("User location is not supported for the API use.")],
+    [400, 402, google("Gemini API free tier is not available in your country.")],
+    [400, 401, openai(null, "Your organization must be verified to stream this model.")],
+    [403, 403, terminated("access_terminated", "This was a violation of our policies")],
+    [400, 401, terminated(null, "Your access was terminated due to violation of our policies")],
+  ])("an upstream %i is auth %i with failover and strike: %j", (upstreamStatus, status, body) => {
     const found = failed(upstreamStatus, body);
     const refusal = {
       class: "auth",
@@ -59,6 +81,7 @@ test.each<[number, object, Record<string, string>, number]>([
   [429, openai("rate_limit_exceeded", "slow down"), { "retry-after": "7" }, 7],
   [429, openai("insufficient_quota", "You exceeded your current quota"), {}, 60],
   [498, openai("capacity_exceeded", "flex tier"), {}, 5],
+  [498, openai(null, "Flex tier capacity exceeded"), {}, 5],
 ])("an upstream %i %j is a rate limit that cools the pool", (upstream, body, headers, seconds) => {
   const limited = { class: "rate_limit", status: 429, upstreamStatus: upstream };
   expect(failed(upstream, body, headers)).toMatchObject({
@@ -115,6 +138,33 @@ describe("provider faults", () => {
     }
   });
 
+  test.each<[string, number, object]>([
+    ["Groq's code", 400, openai("model_decommissioned", "no")],
+    ["Groq's words", 400, openai(null, "The model `a-3.1` has been decommissioned and is gone.")],
+    ["DeepSeek's words", 400, openai("invalid_request_error", "Model Not Exist")],
+    ["Mistral's type", 400, { message: "Invalid model: a", type: "invalid_model", code: "1500" }],
+    ["OpenRouter's words", 400, openai("400", "vendor/a-1 is not a valid model ID")],
+    ["Z.ai's code", 400, { error: { code: "1211", message: "Unknown Model, please check" } }],
+    [
+      "NVIDIA's status",
+      410,
+      { title: "Gone", detail: "The model 'a' has reached its end of life" },
+    ],
+  ])("find a model that is gone in %s, and fail over without a strike", (_what, status, body) => {
+    const refusal = { class: "model_unavailable", status: 502 };
+    const outcome = { failover: true, strike: "neutral" };
+    expect(failed(status, body)).toMatchObject({ refusal, ...outcome });
+  });
+
+  test.each([
+    ["The `model` of this tool does not exist: check its name.", "upstream_error"],
+    ["messages.0: 'Model Not Exist' is not a role", "upstream_error"],
+    ["Tool 'old' has been decommissioned", "upstream_error"],
+    ["Model Not Exist, and the prompt is too long", "context_overflow"],
+  ])("do not find a model that is gone in %j, which is %s", (message, cls) => {
+    expect(failed(400, openai(null, message)).refusal.class).toBe(cls);
+  });
+
   test("with the status 408 are answered with 504 and count as a timeout", () => {
     expect(failed(408, "")).toMatchObject({
       refusal: { class: "upstream_error", status: 504, upstreamStatus: 408 },
@@ -123,7 +173,7 @@ describe("provider faults", () => {
     });
   });
 
-  const rejections = [400, 409, 413, 422, 424];
+  const rejections = [400, 409, 412, 413, 422, 424];
   test.each(rejections)("answer a plain %i as it is, without failover or strike", (status) => {
     const found = failed(status, { detail: [{ msg: "extra_forbidden: store" }] });
     const refusal = { class: "upstream_error", status, upstreamStatus: status, retryable: false };
@@ -166,6 +216,14 @@ describe("errors inside a 200", () => {
     expect(limited.refusal.class).toBe("rate_limit");
     expect(classifyEmbeddedError({ error: "boom" }).refusal).toMatchObject({ status: 502 });
   });
+
+  test.each(["model_not_found", "model_decommissioned", "invalid_model", "1211"])(
+    "with the code %s are a model that is gone, without a strike",
+    (code) => {
+      const found = classifyEmbeddedError({ error: { code, message: "no" } });
+      expect(found).toMatchObject({ refusal: { class: "model_unavailable" }, strike: "neutral" });
+    },
+  );
 });
 
 test("the message for a caller is bounded and has no id of the provider, whatever it sends", () => {
@@ -219,8 +277,15 @@ describe("a provider that blames the request", () => {
     ["The account has a field 'disabled', which is not known."],
     ["tool report_violation lacks the property policy_id."],
     ['Invalid value: "spend limit". The field `seed` must be a number.'],
+    ["Tool use is restricted to models of this organization."],
+    ["The account field is restricted to 64 characters."],
+    ["messages.0: Input tag 'Organization has been restricted' does not match"],
+    ["messages.0: 'Your organization must be verified' is not a role"],
+    ["Value 'API key expired' of `user` is too long"],
+    ["The user location of web search must be a country."],
+    ["The organization of the tools must be verified by their schema."],
   ])("is not classified by words about limits or accounts in what it quotes: %s", (message) => {
-    for (const status of [400, 413, 422]) {
+    for (const status of [400, 412, 413, 422]) {
       const found = rejected(status, message);
       const refusal = { class: "upstream_error", status, retryable: false };
       expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
@@ -248,6 +313,31 @@ describe("a provider that blames the request", () => {
       "the provider refused the request: organization [removed] or project [removed] may not send seed",
     );
     expect(rejected(400, "x ".repeat(900)).refusal.message.length).toBeLessThan(350);
+  });
+
+  test.each([
+    ["<400> InternalError.Algo: Range of max_tokens should be [1, 8192]", true],
+    ["<html>The field `seed` is wrong</html>", false],
+    [" <!doctype html><p>The field `seed` is wrong", false],
+    ["</p>The field `seed` is wrong", false],
+  ])("is quoted unless its message is a page: %s", (message, quotes) => {
+    const said = rejected(400, message).refusal.message;
+    expect(said.includes(`the provider refused the request: ${message}`)).toBe(quotes);
+    expect(said.includes("status 400")).toBe(!quotes);
+  });
+
+  test.each([
+    [
+      '{"error":{"message":"seed must be a number"}}',
+      "the provider refused the request: seed must",
+    ],
+    ["seed must be a number", "the provider refused the request: seed must"],
+    ['{"error":{"message":"seed must be', "the provider rejected the request with status 400"],
+    ["<html>seed must be a number</html>", "the provider rejected the request with status 400"],
+    ["", "the provider rejected the request with status 400"],
+  ])("is quoted if OpenRouter passes its words on, but no page or JSON: %s", (raw, said) => {
+    const error = { message: "Provider returned error", code: 400, metadata: { raw } };
+    expect(failed(400, { error }).refusal.message).toContain(said);
   });
 
   test("without a message, or with another status, gets the gateway's own message", () => {

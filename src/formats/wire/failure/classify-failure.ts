@@ -8,6 +8,7 @@ import {
   QUOTA_CODES,
   rateLimitWording,
   matchesWording,
+  modelGoneWording,
   findStatus,
   type Wording,
 } from "./wording.ts";
@@ -23,6 +24,7 @@ import {
 } from "./failures.ts";
 import {
   cleanProviderMessage,
+  isMarkup,
   type ProviderErrorText,
   quoteRequestMessage,
   readProviderErrorText,
@@ -91,7 +93,7 @@ const CHAT_RULES: FailureRules = {
 
 /** For a 4xx other than 408 and 429, wording counts before the status, which providers mix up. */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
-  const { status, errorText } = failed;
+  const { status } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
   const special = rules.special(failed);
   if (special !== undefined) return special;
@@ -99,18 +101,21 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   if (status === 429) return rules.throttled(failed);
   const stated = withoutQuotedRequest(failed);
   const says = (wording: Wording): boolean => matchesWording(stated.errorText, wording);
-  if ((status === 400 || status === 401 || status === 403) && says(accessWording)) {
-    return rules.accountRefused(failed, status === 400 ? 401 : status);
+  // Many providers blame the account with a 400, and Fireworks with a 412.
+  const isUnclear = status === 400 || status === 412;
+  if ((isUnclear || isOfAccount(status)) && says(accessWording)) {
+    return rules.accountRefused(failed, isUnclear ? 401 : status);
   }
   if (isAboutContent(stated)) return contentRefused(failed);
   // A 401, 402 or 403 that mentions limits is still about the account.
-  if (status === 498 || (!isOfAccount(status) && says(rateLimitWording))) {
-    return rateLimited(stated);
-  }
+  if (!isOfAccount(status) && says(rateLimitWording)) return rateLimited(stated);
+  // Groq's 498 has the wording of a rate limit; Cohere's refuses a token that it does not allow.
+  if (status === 498) return contentRefused(failed);
   if (rules.isOverflow(failed)) return contextOverflow(failed);
   if (isOfAccount(status)) return rules.accountRefused(failed, status);
-  if (status === 400 && says(billingWording)) return rules.accountRefused(failed, 402);
-  if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
+  if (isUnclear && says(billingWording)) return rules.accountRefused(failed, 402);
+  // NVIDIA answers with 410 once a model has reached its end of life.
+  if (status === 404 || status === 410 || says(modelGoneWording)) return modelGone(failed);
   return rules.rejected(failed);
 }
 
@@ -132,8 +137,8 @@ function quoteProvider(failed: Failed): UpstreamFailure {
   const failure = requestRejected(failed);
   const { upstreamStatus, errorText } = failed;
   const isBlamed = upstreamStatus === 400 || upstreamStatus === 422;
-  const isPage = /^\s*</.test(errorText.message);
-  const message = isBlamed && !isPage ? quoteRequestMessage(errorText.message) : undefined;
+  const isQuoted = isBlamed && !isMarkup(errorText.message);
+  const message = isQuoted ? quoteRequestMessage(errorText.message) : undefined;
   if (message === undefined) return failure;
   return { ...failure, refusal: { ...failure.refusal, message } };
 }

@@ -32,6 +32,17 @@ describe("context overflow", () => {
     ["LM Studio", "The number of tokens is greater than the context length of the model"],
     ["Copilot", "prompt token count of 90000 exceeds the limit of 64000"],
     ["Bedrock", "Input is too long for requested model."],
+    ["Z.ai", "Prompt exceeds max length"],
+    ["Z.ai, an older code", "tokens in request more than max tokens allowed"],
+    ["Qwen", "<400> InternalError.Algo: Range of input length should be [1, 204800]"],
+    ["SGLang", "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens)"],
+    ["Poolside", "Input length 131393 exceeds the maximum allowed input length of 131040 tokens."],
+    ["Together, SGLang", "The input (250 tokens) is longer than the model's context length (200)."],
+    [
+      "Cohere",
+      "too many tokens: total number of tokens in the prompt cannot exceed 4 - received 9",
+    ],
+    ["Cohere's size", "too many tokens: size limit exceeded by 11326 tokens."],
   ])("is found in the words of %s: %s", (_provider, message) => {
     const found = failed(400, refused(message));
     const refusal = { class: "context_overflow", status: 400, upstreamStatus: 400 };
@@ -39,10 +50,12 @@ describe("context overflow", () => {
     expect(found.refusal.message).toMatch(/\S/);
   });
 
-  test.each<[string, number, object]>([
+  test.each<[string, number, object | string]>([
     ["a code", 400, refused("no", "context_length_exceeded")],
     ["a type", 400, { error: { code: 400, type: "exceed_context_size_error", message: "no" } }],
     ["the code of a string that is too long", 400, refused("too long", "string_above_max_length")],
+    ["Z.ai's code", 400, { error: { code: "1261", message: "no" } }],
+    ["a plain text", 400, "<400> InternalError: Range of input length should be [1, 9]"],
     ["a flat body", 400, { object: "error", message: OpenAI, code: 400 }],
     ["an error that is a text", 400, { code: "Invalid argument", error: OpenAI }],
     ["a list of errors", 400, [{ error: { code: 400, message: OpenAI } }]],
@@ -58,10 +71,30 @@ describe("context overflow", () => {
     );
   });
 
+  test.each<[string, object | string]>([
+    ["a text", OpenAI],
+    ["an error of OpenAI", { error: { message: OpenAI } }],
+    ["an error in a list", [{ error: { code: 400, message: OpenAI } }]],
+    ["a flat error", { message: OpenAI, type: "invalid_request_error" }],
+  ])("keeps both token counts of %s that OpenRouter passes on", (_form, body) => {
+    const raw = typeof body === "string" ? body : JSON.stringify(body);
+    const metadata = { raw, provider_name: "OpenAI" };
+    const passed = { error: { message: "Provider returned error", code: 400, metadata } };
+    for (const found of [failed(400, passed), classifyEmbeddedError(passed)]) {
+      expect(found.refusal).toMatchObject({
+        class: "context_overflow",
+        message: "This model's maximum context length is 128000 tokens; however, you sent 140000.",
+      });
+    }
+  });
+
   test.each([
     [413, "tokens per minute (TPM): Limit 6000, Requested 9000", "rate_limit"],
     [400, "Too many requests: maximum context length is 5", "rate_limit"],
     [400, "max_tokens: 99999 > 8192, the maximum allowed number of output", "upstream_error"],
+    [400, "too many tokens: max tokens must be less than or equal to 4096", "upstream_error"],
+    [400, "Range of max_tokens should be [1, 8192]", "upstream_error"],
+    [400, "stop: input length exceeds the maximum allowed 4", "upstream_error"],
   ])("is not assumed for a %i that says %j", (status, message, cls) => {
     expect(failed(status, refused(message)).refusal.class).toBe(cls);
   });
@@ -81,6 +114,9 @@ const MODERATED: readonly (readonly [string, object])[] = [
   ["DeepSeek", refused("Content Exists Risk")],
   ["OpenAI, by message", refused("we've limited access to this content for safety reasons")],
   ["xAI", { code: "no permission", error: "Content violates usage guidelines. Team: t" }],
+  ["Z.ai", { error: { code: "1301", message: "no" } }],
+  ["MiniMax, the prompt", { error: { type: "x", message: "input new_sensitive (1026)" } }],
+  ["MiniMax, the answer", { error: { type: "x", message: "output new_sensitive (1027)" } }],
   ["xAI, images", { error: "Generated image rejected by content moderation." }],
   ["images", refused("no", "moderation_blocked")],
   ["images, by type", { error: { type: "content_policy", message: "no" } }],
@@ -99,14 +135,27 @@ describe("refused content", () => {
   });
 
   test("inside a 200 is a 400", () => {
-    const found = classifyEmbeddedError(refused("no", "moderation_blocked"));
-    const refusal = { class: "content_policy", status: 400, upstreamStatus: 200 };
-    expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
+    const blocked = refused("no", "moderation_blocked");
+    for (const body of [blocked, { error: { message: "output new_sensitive (1027)" } }]) {
+      const found = classifyEmbeddedError(body);
+      const refusal = { class: "content_policy", status: 400, upstreamStatus: 200 };
+      expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
+    }
   });
 
   test.each(["", "<html>Unavailable For Legal Reasons</html>"])("is any 451: %j", (body) => {
     expect(failed(451, body).refusal).toMatchObject({ class: "content_policy", status: 451 });
   });
+
+  test.each(["", { message: "blocked: a deny-listed token" }])(
+    "is a 498 that is not about capacity, of Cohere: %j",
+    (body) => {
+      const refusal = { class: "content_policy", status: 498 };
+      const found = failed(498, body);
+      expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
+      expect(found).not.toHaveProperty("coolSeconds");
+    },
+  );
 
   test.each([
     [401, "auth"],
@@ -123,6 +172,8 @@ describe("refused content", () => {
     ["This violates nothing. See our policy.", "upstream_error"],
     [`It violates ${"x".repeat(200)} policy.`, "upstream_error"],
     ["This organization has been disabled for violating our usage policy", "auth"],
+    ["The field input new_sensitive is unknown.", "upstream_error"],
+    ["max_tokens is above the output (1027) of the model.", "upstream_error"],
   ])("is a policy violation in one sentence, not a disabled account: %j is %s", (message, cls) => {
     expect(failed(400, refused(message)).refusal.class).toBe(cls);
   });

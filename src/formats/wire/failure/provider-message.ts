@@ -142,15 +142,24 @@ export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
   if (parsed !== undefined) return extractErrorText(parsed.value);
-  const message = text.startsWith("<") || text.startsWith("{") ? "" : text;
+  const message = isMarkup(text) ? "" : text;
   return { codes: [], message, all: toLines([message]), param: "", flagged: false };
 }
+
+/** True for pages and JSON. Qwen's messages can begin with `<400>`, which is neither. */
+export function isMarkup(text: string): boolean {
+  return /^\s*(?:\{|<[a-z!?/])/i.test(text);
+}
+
+/** OpenRouter's message for an error of a provider, whose own body is in `metadata.raw`. */
+const OUTER_MESSAGE = /^provider returned error\.?$/i;
 
 export function extractErrorText(value: unknown): ProviderErrorText {
   const speakers = findSpeakers(value);
   const codes = speakers.flatMap(collectCodes);
   const sentences = speakers.map(findSentence).filter((sentence) => sentence !== "");
-  const message = sentences[0] ?? textOf(value).slice(0, SENTENCE_CHARS_MAX);
+  const own = sentences.find((sentence) => !OUTER_MESSAGE.test(sentence) && !isMarkup(sentence));
+  const message = own ?? sentences[0] ?? textOf(value).slice(0, SENTENCE_CHARS_MAX);
   const params = speakers.map((speaker) => textOf(speaker["param"]));
   return {
     codes,
@@ -183,20 +192,24 @@ function findSpeakers(value: unknown): Speaker[] {
   const error = asObject(root["error"]);
   const metadata = asObject(error?.["metadata"]);
   const first = Array.isArray(root["errors"]) ? asObject(root["errors"][0]) : undefined;
-  const raw = asObject(tryParse(textOf(metadata?.["raw"]).slice(0, SENTENCE_CHARS_MAX))?.value);
+  const raw = tryParse(textOf(metadata?.["raw"]).slice(0, SENTENCE_CHARS_MAX))?.value;
+  const details = Array.isArray(error?.["details"]) ? error["details"].map(asObject) : [];
   const nested = findNestedBody(textOf(error?.["message"]).slice(0, SENTENCE_CHARS_MAX));
   return [
     error,
     asObject(error?.["innererror"]),
     asObject(error?.["error"]),
+    // Google has the code of an error as the reason of one of its details.
+    details.find((detail) => typeof detail?.["reason"] === "string"),
+    // At most a few levels deep, because the escapes of a text within a text double at each level.
+    ...findSpeakers(raw),
     metadata,
-    raw,
-    asObject(raw?.["error"]),
     nested,
     asObject(nested?.["error"]),
     first,
     asObject(root["message"]),
     asObject(root["detail"]),
+    asObject(root["x_groq"]),
     root,
   ].filter((speaker) => speaker !== undefined);
 }

@@ -37,7 +37,13 @@ function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean
 }
 
 export const billingWording: Wording = {
-  codes: ["billing_error", "insufficient_balance", "insufficient_funds", "payment_required"],
+  codes: [
+    "billing_error",
+    "insufficient_balance",
+    "insufficient_funds",
+    "payment_required",
+    "arrearage", // Qwen
+  ],
   patterns: [
     /credit balance is too low/, // Anthropic
     /insufficient (account )?(balance|credits?|funds)/, // DeepSeek, OpenRouter
@@ -46,14 +52,28 @@ export const billingWording: Wording = {
     /exceeded your current quota/,
     /spend(ing)? limit/,
     /requires more credits/, // OpenRouter
+    /your account is in good standing/, // Qwen
+    /free tier is not available in your country/, // Google
   ],
 };
 
 export const accessWording: Wording = {
-  codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
+  codes: [
+    "invalid_api_key",
+    "api_key_invalid", // Google, as the reason in its details
+    "authentication_error",
+    "account_deactivated",
+    "access_terminated", // OpenAI
+    "organization_restricted", // Groq
+    "model_terms_required", // Groq
+  ],
   patterns: [
-    /api key not valid/, // Gemini-compatible
+    /api key (not (valid|found)|expired)/, // Google
     /(incorrect|invalid) api key/,
+    /your access was terminated/, // OpenAI
+    /your organization must be verified/, // OpenAI
+    /organization has been restricted/, // Groq
+    /user location is not supported for the api/, // Google, for the gateway's own address
   ],
   pairs: [
     {
@@ -78,6 +98,7 @@ export const rateLimitWording: Wording = {
     /too many requests/,
     /throttl(ed|ing)/,
     /(tokens|requests) per (minute|min|day|hour)/,
+    /tier capacity exceeded/, // Groq, Mistral
   ],
 };
 
@@ -102,6 +123,7 @@ export const contentPolicyWording: Wording = {
     "content_filtered", // Stability
     "content_moderated", // Black Forest Labs
     "request_moderated",
+    "1301", // Z.ai
   ],
   patterns: [
     /content management policy/, // Azure
@@ -118,6 +140,8 @@ export const contentPolicyWording: Wording = {
     /violates? usage guidelines/, // xAI, with a 403
     /rejected by content moderation/, // xAI, images
     /limited access to this content for safety reasons/, // OpenAI
+    // MiniMax. `withoutQuotes` removes its `new_sensitive`, which looks like the name of a field.
+    /(in|out)put\s+(new_sensitive\s+)?\(102[67]\)$/m,
   ],
   pairs: [{ first: ["violat"], second: ["policy", "policies"], charsMax: 112 }],
 };
@@ -128,6 +152,7 @@ export const contextOverflowWording: Wording = {
     "model_context_window_exceeded",
     "exceed_context_size_error", // llama.cpp
     "context_window_exceeded",
+    "1261", // Z.ai
   ],
   patterns: [
     /maximum context length (is|of) [\d,]+/, // OpenAI, DeepSeek, vLLM, OpenRouter
@@ -147,6 +172,14 @@ export const contextOverflowWording: Wording = {
     /greater than the context length/, // LM Studio
     /prompt token count of [\d,]+ exceeds the limit of [\d,]+/, // Copilot
     /input is too long for requested model/, // Bedrock
+    /prompt exceeds max length/, // Z.ai
+    /tokens in request more than max tokens allowed/, // Z.ai
+    /range of input length should be/, // Qwen
+    /input length \(?[\d,]+( tokens\))? exceeds the maximum allowed/, // SGLang, Poolside
+    /longer than the model's context length/, // Together, SGLang
+    // Cohere's "too many tokens: max tokens must be …" is about the output bound.
+    /too many tokens: total number of tokens in the prompt/, // Cohere
+    /too many tokens: .{0,64}size limit exceeded by/, // Cohere
   ],
   pairs: [
     // Wording of servers that are compatible with Gemini.
@@ -155,6 +188,21 @@ export const contextOverflowWording: Wording = {
       second: ["exceeds the maximum number of tokens"],
       charsMax: 57,
     },
+  ],
+};
+
+/** The provider does not serve the model, or no longer. */
+export const modelGoneWording: Wording = {
+  codes: [
+    "model_not_found", // OpenAI, Groq
+    "model_decommissioned", // Groq
+    "invalid_model", // Mistral
+    "1211", // Z.ai
+  ],
+  patterns: [
+    /the model\s+has been decommissioned/, // Groq, without the quoted name of the model
+    /\bmodel not exist/, // DeepSeek, Qwen
+    /is not a valid model id/, // OpenRouter
   ],
 };
 
@@ -168,7 +216,7 @@ const CODES_OF_STATUS: readonly (readonly [status: number, codes: readonly strin
   [401, ["authentication_error", "invalid_api_key"]],
   [402, ["billing_error"]],
   [403, ["permission_error"]],
-  [404, ["not_found_error", "model_not_found"]],
+  [404, ["not_found_error", ...modelGoneWording.codes]],
   [413, ["request_too_large"]],
   [429, ["rate_limit_error", "rate_limit_exceeded", "rate_limit", "too_many_requests"]],
   [429, ["insufficient_quota", "resource_exhausted"]],

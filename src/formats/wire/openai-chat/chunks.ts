@@ -197,7 +197,8 @@ export function isFailureWord(word: unknown): boolean {
 }
 
 export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
-  if (hasError(chunk["error"])) return true;
+  // In `x_groq`, Groq reports why it stopped a stream early.
+  if (hasError(chunk["error"]) || !!asObject(chunk["x_groq"])?.["error"]) return true;
   return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
 }
 
