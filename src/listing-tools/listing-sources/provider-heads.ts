@@ -1,4 +1,5 @@
 import type {
+  HistoryRule,
   ManifestDescriptor,
   ManifestEndpoint,
   ManifestPrice,
@@ -6,6 +7,7 @@ import type {
   ManifestSettlement,
   ManifestWireProfile,
 } from "../../catalog/index.ts";
+import { matchesGlob } from "../../kernel/index.ts";
 import table from "./heads.json" with { type: "json" };
 
 /** The public sources of listings, by the names that commands and manifests use. */
@@ -35,6 +37,8 @@ export interface ProviderHead {
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
+  /** History rules of single listings: for each, globs of the provider's names of these models. */
+  readonly listing_history?: Readonly<Partial<Record<HistoryRule, readonly string[]>>>;
   /** Path in the request body of the highest price at which an endpoint may be chosen. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
@@ -111,6 +115,17 @@ export function headParameters(
     taken["reasoning_effort"] = { type: "enum", values: efforts };
   }
   return taken;
+}
+
+/** The history rules of the model's listing; undefined if it has none of its own. */
+export function headHistory(
+  { listing_history: rules = {} }: ProviderHead,
+  upstreamId: string,
+): readonly HistoryRule[] | undefined {
+  const found = Object.entries(rules).flatMap(([rule, globs]) =>
+    globs.some((glob) => matchesGlob(glob, upstreamId)) ? [rule as HistoryRule] : [],
+  );
+  return found.length === 0 ? undefined : found;
 }
 
 /** Body members that cap prices at `pricing`; undefined if the provider takes no ceiling. */

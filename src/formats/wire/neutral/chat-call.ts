@@ -86,6 +86,12 @@ export interface Effort {
   readonly value: string;
 }
 
+/** The system texts, followed by those of later messages. */
+export function allSystemTexts({ system, messages }: ChatCall): readonly JsonText[] {
+  const later = messages.flatMap((each) => (each.role === "system" ? [each.text] : []));
+  return [...system, ...later];
+}
+
 /** The effort values of both wires, from least to most. */
 const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 

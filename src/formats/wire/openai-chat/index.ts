@@ -35,6 +35,7 @@ export const openaiChat: Wire = {
     temperatureMax: 2,
     userField: "user",
     parallelField: "parallel_tool_calls",
+    hasSystemMember: false,
     checkBody,
     renderPath: pathText,
     findMedia,
@@ -80,7 +81,7 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   removeClientCopies(doc, splice);
   const { wireProfile: profile } = deployment;
   applyProfile(doc, splice, deployment, "provider");
-  if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
+  if (profile !== undefined) applyHistoryRules(doc, splice, profile.history, openaiChat.requests);
   if (profile?.toolSignature !== undefined) addPlaceholderSignatures(doc, splice);
   writeBound(doc, splice, boundNameFor(doc, deployment), request.outputTokens);
   if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
