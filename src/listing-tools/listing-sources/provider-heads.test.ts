@@ -92,6 +92,19 @@ test.each([
   expect(headHistory(head, upstreamId)).toEqual(rules);
 });
 
+test.each([
+  "deepinfra",
+  "deepseek",
+  "mistral",
+  "moonshot",
+  "perplexity",
+  "qwen",
+  "together",
+  "zai",
+])("the role developer, which %s refuses, is sent there as system", (provider) => {
+  expect(findHead(provider)?.wire_profile?.history).toContain("system-for-developer");
+});
+
 test("the price ceiling for OpenRouter is the listing's own prices, and OpenAI gets none", () => {
   const [openrouter, openai] = [findHead("openrouter"), findHead("openai")];
   if (openrouter === undefined || openai === undefined) throw new Error("both have heads");
