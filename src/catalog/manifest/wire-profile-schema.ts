@@ -16,7 +16,8 @@ const valueRule = rule(
 const historyRule = rule(
   "wire-profile-history",
   'must be a list without repeats of "no-name", "no-null", "no-reasoning", "no-strict", ' +
-    '"no-cache-control", "text-only-content", "system-for-developer" and "system-first"',
+    '"no-cache-control", "no-effort-with-tools", "text-only-content", "system-for-developer" and ' +
+    '"system-first"',
 );
 
 const valueMap: TSchema = {
@@ -58,6 +59,7 @@ export function historyRules(description: string) {
         "no-reasoning",
         "no-strict",
         "no-cache-control",
+        "no-effort-with-tools",
         "text-only-content",
         "system-for-developer",
         "system-first",

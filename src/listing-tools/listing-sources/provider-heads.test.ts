@@ -86,6 +86,10 @@ test.each([
   ["fireworks", "accounts/fireworks/models/qwen3p8-max", ["system-first"]],
   ["fireworks", "accounts/fireworks/models/kimi-k3", undefined],
   ["moonshot", "kimi-k3", undefined],
+  ["openai", "gpt-5.2", undefined],
+  ["openai", "gpt-5.4-mini", ["no-effort-with-tools"]],
+  ["openai", "gpt-5.6-terra", ["no-effort-with-tools"]],
+  ["openai", "gpt-6-astra", undefined],
 ])("the head of %s has these history rules for %s: %j", (provider, upstreamId, rules) => {
   const head = findHead(provider);
   if (head === undefined) throw new Error("the provider has a head");

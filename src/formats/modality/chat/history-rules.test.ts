@@ -173,6 +173,48 @@ describe("history rules", () => {
     expect(sendAcross("wire_b", asked).body["messages"]).toEqual([told("s"), ...messages]);
   });
 
+  describe("no-effort-with-tools", () => {
+    const values = ["none", "low", "high"];
+    const supportedParameters = new Map([["reasoning_effort", { type: "enum", values } as const]]);
+    const ruled = { ...rules("no-effort-with-tools"), supportedParameters };
+    const toolsA = [{ type: "function", function: { name: "f" } }];
+    const toolsB = [{ name: "f", input_schema: { type: "object" } }];
+    const output_config = { effort: "high" };
+
+    test.each([
+      ["with tools", { tools: toolsB, output_config }, "none", ["output_config.effort"]],
+      ["with tools, without an effort", { tools: toolsB }, "none", []],
+      ["without tools", { output_config }, "high", []],
+    ])("sends a translated request %s with the effort that it may have", (_, asked, sent, lost) => {
+      const across = sendAcross("wire_b", asked, ruled);
+      expect(across.body["reasoning_effort"]).toBe(sent);
+      expect(across.dropped).toEqual(lost);
+    });
+
+    test("keeps a translated request from the deployment if the effort must not be lost", () => {
+      const strictly = { tools: toolsB, output_config, provider: strict };
+      const problem = findProblem("wire_b", strictly, { ...ruled, to: "wire_a" });
+      expect(problem).toBe("output_config.effort");
+    });
+
+    test.each([
+      ["no effort", { tools: toolsA }, "none"],
+      ["the effort null", { tools: toolsA, reasoning_effort: null }, "none"],
+      ["an effort of its own", { tools: toolsA, reasoning_effort: "high" }, "high"],
+      ["no tools", { tools: [] }, undefined],
+    ])("sends a request of wire_a that has %s with the effort that it needs", (_, asked, sent) => {
+      const same = sendSame("wire_a", asked, ruled);
+      expect(same.body["reasoning_effort"]).toBe(sent);
+      expect(same.dropped).toEqual([]);
+    });
+
+    test("writes no effort beside one that the listing fixes", () => {
+      const fixedBody = [{ name: "reasoning_effort", json: '"low"' }];
+      const { text: sent } = sendSame("wire_a", { tools: toolsA }, { ...ruled, fixedBody });
+      expect(sent.split("reasoning_effort")).toHaveLength(2);
+    });
+  });
+
   test("all rules together leave only role, content and calls of a message", () => {
     const message = {
       name: null,
