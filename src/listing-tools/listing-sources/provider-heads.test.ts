@@ -78,6 +78,18 @@ test("a model declares the parameters that both its provider and the model accep
   expect(reasoning["reasoning_effort"]).toEqual({ type: "enum", values: ["low", "max"] });
 });
 
+test("a Claude model declares the efforts that the sources state of it, and none otherwise", () => {
+  const anthropic = findHead("anthropic");
+  if (anthropic === undefined) throw new Error("there is a head of Anthropic");
+  const facts = { reasons: true, tools: true, structured: false, sampling: false };
+  const efforts = ["low", "high", "max"];
+  expect(headParameters(anthropic, { ...facts, efforts })["effort"]).toEqual({
+    type: "enum",
+    values: efforts,
+  });
+  expect(headParameters(anthropic, facts)).not.toHaveProperty("effort");
+});
+
 test.each([
   ["anthropic", "claude-haiku-4-5-20251001", ["system-first"]],
   ["anthropic", "claude-opus-4-7", ["system-first"]],

@@ -59,6 +59,8 @@ export interface HeadParameters {
   /** For models that do not reason. */
   readonly plain?: Parameters;
   readonly reasoning?: Parameters;
+  /** For models of which a source states the efforts, which replace the values here. */
+  readonly efforts?: Parameters;
   readonly tools?: Parameters;
   readonly structured?: Parameters;
 }
@@ -96,7 +98,7 @@ export function headParameters(
   { parameters, output_bound: bound }: ProviderHead,
   model: ModelAbilities,
 ): Record<string, ManifestDescriptor> {
-  const { maxOutputTokens: max, efforts } = model;
+  const { maxOutputTokens: max, efforts = [] } = model;
   const taken: Record<string, ManifestDescriptor> = {
     [model.reasons ? bound.reasoning : bound.usual]: {
       type: "integer",
@@ -108,11 +110,12 @@ export function headParameters(
     ...(model.sampling && parameters.sampling),
     ...(!model.reasons && parameters.plain),
     ...(model.reasons && parameters.reasoning),
+    ...(efforts.length > 0 && parameters.efforts),
     ...(model.tools && parameters.tools),
     ...(model.structured && parameters.structured),
   };
-  if (efforts !== undefined && efforts.length > 0 && taken["reasoning_effort"] !== undefined) {
-    taken["reasoning_effort"] = { type: "enum", values: efforts };
+  for (const name of efforts.length > 0 ? ["reasoning_effort", "effort"] : []) {
+    if (taken[name] !== undefined) taken[name] = { type: "enum", values: efforts };
   }
   return taken;
 }
