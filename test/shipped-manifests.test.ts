@@ -11,6 +11,7 @@ import { parseManifestFiles } from "../src/catalog/catalog-input.ts";
 import { type Manifest, validateManifest } from "../src/catalog/manifest/index.ts";
 import { isPrivateAddress } from "../src/upstream/address-guard.ts";
 import { listingHash } from "../src/listing-tools/listing-sources/ids.ts";
+import { sendAcross } from "./fixtures/modality/request-kit.ts";
 import { findHead } from "../src/listing-tools/listing-sources/provider-heads.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -52,6 +53,21 @@ describe("the shipped manifests", () => {
 
   test("have the same bytes when they are drafted again from the snapshots and the review", async () => {
     expect(await staleCatalogFiles(root)).toEqual([]);
+  });
+
+  test.each([
+    ["claude-opus-4.5", "max", "high"],
+    ["claude-sonnet-4.6", "xhigh", "high"],
+    ["claude-opus-5", "xhigh", "xhigh"],
+    ["claude-haiku-4.5", "high", undefined],
+  ])("pass the effort of a chat completion on to %s, where it takes one", (name, asked, sent) => {
+    const outcome = compileCatalog({ manifests, hasKey: () => true, today: review.as_of });
+    if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
+    const { deployments } = outcome.catalog;
+    const claude = deployments.find(({ id }) => id === `anthropic/anthropic/${name}`);
+    const { body, dropped } = sendAcross("wire_a", { reasoning_effort: asked }, claude);
+    expect(body["output_config"]).toEqual(sent && { effort: sent });
+    expect(dropped).toEqual(sent === undefined ? ["reasoning_effort"] : []);
   });
 
   test("compile together without an issue when every key is set", () => {

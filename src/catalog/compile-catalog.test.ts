@@ -98,6 +98,18 @@ describe("a deployment", () => {
       manifest.manifest.models[0]?.supported_parameters,
     );
   });
+
+  test("has the history rules of its listing beside those of its endpoint", () => {
+    const terms = { "/listing_terms": { m: { history: ["system-first"] } } };
+    const profile = { "/wire_profile": { undeclared: "drop", history: ["no-name"] } };
+    const without = only(writeManifest("acme", terms)).wireProfile;
+    expect(without).toMatchObject({ history: new Set(["system-first"]), dropsUndeclared: false });
+    expect(only(writeManifest("acme", { ...terms, ...profile })).wireProfile).toMatchObject({
+      history: new Set(["no-name", "system-first"]),
+      dropsUndeclared: true,
+    });
+    expect(only(writeManifest("acme", profile)).wireProfile?.history).toEqual(new Set(["no-name"]));
+  });
 });
 
 describe("prices", () => {

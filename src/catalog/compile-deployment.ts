@@ -96,7 +96,7 @@ export function compileDeployment(
       decisions:
         modality === "decisions" ? compileDecisions(manifest, model, publicForm) : undefined,
       quantization: model.quantization,
-      wireProfile: compileWireProfile(manifest),
+      wireProfile: compileWireProfile(manifest, terms?.history),
       fixedBody: fixedBody.length > 0 ? fixedBody : undefined,
       notReady,
     }),

@@ -1,7 +1,7 @@
 import { defined } from "../kernel/index.ts";
 import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/index.ts";
 
-/** How an endpoint differs from its wire. All listings of a manifest share one object. */
+/** How an endpoint differs from its wire. Listings without rules of their own share one object. */
 export interface WireProfile {
   /** The header in which the provider's key is sent; absent: the usual header of the wire. */
   readonly auth?: "bearer" | "x-api-key" | "api-key";
@@ -26,8 +26,18 @@ export interface FixedMember {
 
 const profiles = new WeakMap<ManifestWireProfile, WireProfile>();
 
-export function compileWireProfile({ wire_profile: declared }: Manifest): WireProfile | undefined {
-  if (declared === undefined) return undefined;
+const NO_DIFFERENCE: ManifestWireProfile = {};
+
+export function compileWireProfile(
+  { wire_profile: declared }: Manifest,
+  ofListing: readonly HistoryRule[] = [],
+): WireProfile | undefined {
+  if (ofListing.length === 0) return declared && compileShared(declared);
+  const shared = compileShared(declared ?? NO_DIFFERENCE);
+  return { ...shared, history: new Set([...shared.history, ...ofListing]) };
+}
+
+function compileShared(declared: ManifestWireProfile): WireProfile {
   const known = profiles.get(declared);
   if (known !== undefined) return known;
   const values = Object.entries(declared.values ?? {});

@@ -141,6 +141,16 @@ describe("a self-hosted endpoint", () => {
     expect(manifest?.models).toMatchObject([{ id: "own/m", context_length: 8_192 }]);
   });
 
+  test("that serves Qwen 3.5 or newer gets system texts only at the front, and no role developer", async () => {
+    const name = "Qwen3.6-27B";
+    const server: PlayedAnswer = (request) =>
+      request.path === "/v1/models" ? { body: { data: [{ id: name }] } } : vllm(request);
+    const { manifest } = await init(server, [...SAID, "--free", "--context", "8192"]);
+    expect(manifest?.listing_terms).toEqual({
+      [`own/${name}`]: { history: ["system-for-developer", "system-first"] },
+    });
+  });
+
   test("--context can only shorten what the endpoint says", async () => {
     const longer = await init(vllm, [...SAID, "--free", "--context", "1000000"]);
     expect(longer.manifest?.models[0]?.context_length).toBe(40_960);

@@ -41,6 +41,7 @@ const requests: RequestCodec = {
   temperatureMax: 2,
   userField: "user",
   parallelField: "parallel_tool_calls",
+  hasSystemMember: false,
   checkBody: shape(
     {
       model: isFilledText,

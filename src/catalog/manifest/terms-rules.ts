@@ -68,7 +68,14 @@ const MONEY_TERMS = [
   "purchase_extra",
   "image_tokens",
 ];
-const TEXT_TERMS = ["price_tiers", "extra_pricing", "purchase_tiers", "purchase_extra", "body"];
+const TEXT_TERMS = [
+  "price_tiers",
+  "extra_pricing",
+  "purchase_tiers",
+  "purchase_extra",
+  "body",
+  "history",
+];
 
 function whereTermsBelong(
   place: Place,

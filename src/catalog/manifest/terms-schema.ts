@@ -13,7 +13,7 @@ import {
   urlText,
   when,
 } from "./schema-parts.ts";
-import { fixedBody } from "./wire-profile-schema.ts";
+import { fixedBody, historyRules } from "./wire-profile-schema.ts";
 
 /** Refuses unknown members, because a misspelled term is a price that silently does not apply. */
 const CLOSED = { additionalProperties: false } as const;
@@ -190,6 +190,11 @@ const terms = Type.Object(
       fixedBody(
         "Fixed members of this listing's chat requests, in the place of those of `wire_profile`. " +
           "Text listings only.",
+      ),
+    ),
+    history: Type.Optional(
+      historyRules(
+        "History rules of this listing, beside those of `wire_profile`. Text listings only.",
       ),
     ),
     staged_because: Type.Optional(

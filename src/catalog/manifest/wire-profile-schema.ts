@@ -16,7 +16,8 @@ const valueRule = rule(
 const historyRule = rule(
   "wire-profile-history",
   'must be a list without repeats of "no-name", "no-null", "no-reasoning", "no-strict", ' +
-    '"no-cache-control", "text-only-content" and "system-for-developer"',
+    '"no-cache-control", "no-effort-with-tools", "text-only-content", "system-for-developer" and ' +
+    '"system-first"',
 );
 
 const valueMap: TSchema = {
@@ -47,6 +48,26 @@ export function fixedBody(description: string): TUnsafe<Readonly<Record<string, 
     description,
     ...rule("wire-profile-body", "must be an object with at least one member"),
   });
+}
+
+export function historyRules(description: string) {
+  return Type.Array(
+    oneOf(
+      [
+        "no-name",
+        "no-null",
+        "no-reasoning",
+        "no-strict",
+        "no-cache-control",
+        "no-effort-with-tools",
+        "text-only-content",
+        "system-for-developer",
+        "system-first",
+      ],
+      { description: "What the endpoint refuses.", ...historyRule },
+    ),
+    { uniqueItems: true, description, ...historyRule },
+  );
 }
 
 export const wireProfileSchema = Type.Object(
@@ -87,25 +108,7 @@ export const wireProfileSchema = Type.Object(
       ),
     ),
     history: Type.Optional(
-      Type.Array(
-        oneOf(
-          [
-            "no-name",
-            "no-null",
-            "no-reasoning",
-            "no-strict",
-            "no-cache-control",
-            "text-only-content",
-            "system-for-developer",
-          ],
-          { description: "What the endpoint refuses.", ...historyRule },
-        ),
-        {
-          uniqueItems: true,
-          description: "What messages and tools must not hold, or hold in another form.",
-          ...historyRule,
-        },
-      ),
+      historyRules("What messages and tools must not hold, or hold in another form."),
     ),
     tool_signature: Type.Optional(
       oneOf(["gemini"], {
@@ -164,8 +167,11 @@ export const WIRE_B_PROFILE: TSchema = {
     at("history", {
       type: "array",
       items: {
-        const: "no-cache-control",
-        ...rule("wire-profile-dialect", 'must be "no-cache-control": the dialect is "wire_b"'),
+        enum: ["no-cache-control", "system-first"],
+        ...rule(
+          "wire-profile-dialect",
+          'must be "no-cache-control" or "system-first": the dialect is "wire_b"',
+        ),
       },
     }),
   ],

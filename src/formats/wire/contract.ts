@@ -37,6 +37,8 @@ export interface RequestCodec {
   readonly userField: string;
   /** The parameter in which clients limit an answer to one tool call. */
   readonly parallelField: string;
+  /** True if system texts have a member of their own; they can also be messages. */
+  readonly hasSystemMember: boolean;
   /** Checks the types of known fields, and refuses duplicate keys in the objects that it checks. */
   readonly checkBody: Check;
   /** Writes a path in the wire's notation: `messages[0].role` or `messages.0.role`. */

@@ -1,12 +1,17 @@
 import type { HistoryRule } from "../../catalog/index.ts";
 import {
   ABSENT,
+  isBlankToken,
+  joinTokens,
   type JsonDocument,
   type JsonNode,
+  type JsonText,
   NODE_SIZE,
   type Splice,
 } from "../../kernel/index.ts";
+import type { RequestCodec } from "./contract.ts";
 import { word } from "./fields/chat-vocabulary.ts";
+import { dropOthers, TranslationIssues } from "./neutral/translation-issues.ts";
 import { markedMembers } from "./price-guard.ts";
 
 type Rules = ReadonlySet<HistoryRule>;
@@ -19,13 +24,22 @@ interface HistoryEdits {
   readonly names: Set<string>;
 }
 
-export function historyLosses(doc: JsonDocument, rules: Rules): readonly string[] {
-  return rules.size === 0 ? [] : [...memoizeEdits(doc, rules).names];
+export function historyLosses(
+  doc: JsonDocument,
+  rules: Rules,
+  codec: RequestCodec,
+): readonly string[] {
+  return rules.size === 0 ? [] : [...memoizeEdits(doc, rules, codec).names];
 }
 
-export function applyHistoryRules(doc: JsonDocument, splice: Splice, rules: Rules): void {
+export function applyHistoryRules(
+  doc: JsonDocument,
+  splice: Splice,
+  rules: Rules,
+  codec: RequestCodec,
+): void {
   if (rules.size === 0) return;
-  const { removed, replaced } = memoizeEdits(doc, rules);
+  const { removed, replaced } = memoizeEdits(doc, rules, codec);
   for (const { object, key } of removed) splice.removeKey(object, key);
   for (const { text, ...place } of replaced) splice.replaceBetween(place, text);
 }
@@ -33,21 +47,22 @@ export function applyHistoryRules(doc: JsonDocument, splice: Splice, rules: Rule
 // Edits are kept, because routing reads the names of the lost fields before the encoder edits.
 const known = new WeakMap<JsonDocument, { readonly rules: Rules; readonly edits: HistoryEdits }>();
 
-function memoizeEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
+function memoizeEdits(doc: JsonDocument, rules: Rules, codec: RequestCodec): HistoryEdits {
   const last = known.get(doc);
   if (last?.rules === rules) return last.edits;
-  const edits = findEdits(doc, rules);
+  const edits = findEdits(doc, rules, codec);
   known.set(doc, { rules, edits });
   return edits;
 }
 
-function findEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
+function findEdits(doc: JsonDocument, rules: Rules, codec: RequestCodec): HistoryEdits {
   const edits: HistoryEdits = { removed: [], replaced: [], names: new Set() };
   if (rules.has("no-cache-control")) findMarks(doc, edits);
   if (rules.has("no-strict")) findStrict(doc, edits);
   const messages = doc.present(0, word.messages);
   if (messages === ABSENT) return edits;
   if (rules.has("no-null")) findNulls(doc, messages, edits);
+  if (rules.has("system-first")) joinSystem(doc, messages, codec, edits);
   const end = doc.next(messages);
   for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
     editMessage(doc, node, rules, edits);
@@ -104,6 +119,96 @@ function joinTexts(doc: JsonDocument, content: JsonNode, { replaced }: HistoryEd
   const isEmpty = gaps.length === 0;
   gaps.push({ start, end: doc.end(content), text: isEmpty ? '""' : '"' });
   for (const gap of gaps) replaced.push(gap);
+}
+
+/** Moves the texts of later system messages to the first system text. */
+function joinSystem(
+  doc: JsonDocument,
+  messages: JsonNode,
+  { hasSystemMember }: RequestCodec,
+  edits: HistoryEdits,
+): void {
+  const [first = ABSENT, ...others] = doc.items(messages);
+  const later = hasSystemMember ? [first, ...others] : others;
+  const isLate = later.some((each) => isSystem(doc, each));
+  // A wire with a system member needs at least one message that is none.
+  if (!isLate || (hasSystemMember && later.every((each) => isSystem(doc, each)))) return;
+  const issues = new TranslationIssues();
+  const texts: JsonText[] = [];
+  for (const node of [first, ...others].filter((each) => isSystem(doc, each))) {
+    const found = systemTexts(doc, node, issues);
+    if (found === undefined) return;
+    texts.push(...found);
+  }
+  for (const name of issues.dropped) edits.names.add(name);
+  let from = hasSystemMember ? undefined : doc.end(first);
+  for (const node of later) {
+    if (isSystem(doc, node)) {
+      // The comma after a message is cut if no earlier message stays, else the comma before it.
+      const [start, end] =
+        from === undefined ? [doc.start(node), doc.start(doc.next(node))] : [from, doc.end(node)];
+      edits.replaced.push({ start, end, text: "" });
+    }
+    if (from !== undefined || !isSystem(doc, node)) from = doc.end(node);
+  }
+  edits.replaced.push(
+    hasSystemMember ? systemMember(doc, messages, texts) : systemMessage(doc, first, texts),
+  );
+}
+
+function isSystem(doc: JsonDocument, message: JsonNode): boolean {
+  const role = doc.word(doc.member(message, word.role));
+  return role === word.system || role === word.developer;
+}
+
+const messageMembers = new Set([word.role, word.content]);
+const partMembers = new Set([word.type, word.text]);
+
+/** The texts that are not blank. Undefined if the message has content of another kind. */
+function systemTexts(
+  doc: JsonDocument,
+  message: JsonNode,
+  notes: TranslationIssues,
+): readonly JsonText[] | undefined {
+  dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
+  const content = doc.present(message, word.content);
+  const texts: JsonText[] = [];
+  for (const part of content !== ABSENT && doc.isArray(content) ? doc.items(content) : [content]) {
+    const isPart = part !== ABSENT && doc.isObject(part);
+    const text = isPart ? doc.present(part, word.text) : part;
+    if (text === ABSENT || !doc.isString(text)) return undefined;
+    if (isPart) dropOthers(doc, part, { carried: partMembers, path: "messages.content.", notes });
+    if (!isBlankToken(doc.raw(text))) texts.push(doc.raw(text));
+  }
+  return texts;
+}
+
+type Replaced = HistoryEdits["replaced"][number];
+
+function systemMessage(doc: JsonDocument, first: JsonNode, texts: readonly JsonText[]): Replaced {
+  const start = doc.start(first);
+  const text = `{"role":"system","content":${joinTokens(texts, "\\n\\n")}}`;
+  return isSystem(doc, first)
+    ? { start, end: doc.end(first), text }
+    : { start, end: start, text: `${text},` };
+}
+
+function systemMember(doc: JsonDocument, messages: JsonNode, later: readonly JsonText[]): Replaced {
+  const system = doc.member(0, word.system);
+  const blocks = (texts: readonly JsonText[]): string =>
+    texts.map((text) => `{"type":"text","text":${text}}`).join(",");
+  if (system === ABSENT) {
+    const start = doc.start(doc.keyOf(messages));
+    return { start, end: start, text: `"system":[${blocks(later)}],` };
+  }
+  const end = doc.end(system);
+  if (!doc.isArray(system)) {
+    const own = doc.isString(system) ? [doc.raw(system)] : [];
+    const texts = [...own, ...later].filter((text) => !isBlankToken(text));
+    return { start: doc.start(system), end, text: `[${blocks(texts)}]` };
+  }
+  const comma = doc.items(system).length > 0 && later.length > 0 ? "," : "";
+  return { start: end - 1, end: end - 1, text: comma + blocks(later) };
 }
 
 function findStrict(doc: JsonDocument, edits: HistoryEdits): void {

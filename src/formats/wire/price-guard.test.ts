@@ -46,6 +46,8 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
   test.each<[string, Members]>([
     ["web_search_options", { web_search_options: {} }],
     ["search_parameters", { search_parameters: { mode: "on" } }],
+    ["enable_search", { enable_search: true }],
+    ["search_options", { search_options: { forced_search: true } }],
     ["plugins", { plugins: [{ id: "web" }] }],
     ["audio", { audio: { voice: "alloy", format: "wav" } }],
     ["modalities", { modalities: ["text", "audio"] }],
@@ -62,7 +64,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
   });
 
   test("is served, and loses no field, if its priced fields are empty or have default values", () => {
-    const empty = { mcp_servers: [], plugins: [], audio: null, speed: null };
+    const empty = { mcp_servers: [], plugins: [], audio: null, speed: null, enable_search: false };
     const members = { ...empty, modalities: ["text"] };
     expect(problemOf(wire, members, buildDeployment(wire))).toBeUndefined();
     expect(send(readGood(wire, members), buildDeployment(wire)).dropped).toEqual([]);

@@ -1,5 +1,11 @@
 import { type Deployment, pricesHourWrites } from "../../catalog/index.ts";
-import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../kernel/index.ts";
+import {
+  ABSENT,
+  FALSE_KIND,
+  type JsonDocument,
+  type JsonNode,
+  NODE_SIZE,
+} from "../../kernel/index.ts";
 import type { RequestCodec } from "./contract.ts";
 import { describeAccepted } from "./fields/accepted-values.ts";
 import { type ChatWord, readName, word } from "./fields/chat-vocabulary.ts";
@@ -12,11 +18,13 @@ const REFUSED_FIELDS = [
   "audio",
   "compaction",
   "container",
+  "enable_search",
   "fallbacks",
   "inference_geo",
   "mcp_servers",
   "modalities",
   "plugins",
+  "search_options",
   "search_parameters",
   "web_search_options",
 ] as const satisfies readonly ChatWord[];
@@ -95,7 +103,7 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
   const found: PricedField[] = [];
   for (const name of REFUSED_FIELDS) {
     const node = doc.present(0, word[name]);
-    if (node === ABSENT || isEmptyArray(doc, node)) continue;
+    if (node === ABSENT || isEmptyArray(doc, node) || doc.kind(node) === FALSE_KIND) continue;
     if (name === "modalities" && isTextOnly(doc, node)) continue;
     found.push({ field: name, names: [name], node });
   }

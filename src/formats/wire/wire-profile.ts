@@ -16,7 +16,13 @@ import { type ChatCall, isUsual } from "./neutral/chat-call.ts";
 import { headerName } from "./neutral/translation-issues.ts";
 import { pricedNames } from "./price-guard.ts";
 
-type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameters" | "priority">;
+type Target = Pick<
+  Deployment,
+  "wire" | "wireProfile" | "fixedBody" | "supportedParameters" | "priority"
+>;
+
+/** Names of the effort. wire_b has it in `output_config`, and refuses it at the top of a body. */
+const EFFORTS: ReadonlySet<string> = new Set(["effort", "reasoning_effort"]);
 
 /** Top-level members that the gateway handles itself, so a listing need not declare them. */
 const OWNED: ReadonlySet<string> = new Set([...GATEWAY_FIELDS, "system", "stream_options"]);
@@ -53,7 +59,8 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
     const name = readName(doc, key);
     if (OWNED.has(name)) continue;
     const isReplaced = fixed.has(foldName(name)) || taken?.has(name) === true;
-    if (!isReplaced && (!drops || declares(target, name))) continue;
+    const isTaken = declares(target, name) && !(target.wire === "wire_b" && EFFORTS.has(name));
+    if (!isReplaced && (!drops || isTaken)) continue;
     keys.push(key);
     // Fields that `pricedNames` lists are left out, because the price guard reports them.
     if (!isUsual(doc, name, doc.valueOf(key)) && !pricedNames.has(name)) names.push(name);

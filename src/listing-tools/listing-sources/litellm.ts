@@ -103,6 +103,8 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as 
 function readAbilities(entry: RawObject): Draft["abilities"] {
   const extra = EFFORTS.filter((each) => flagAt(entry, `supports_${each}_reasoning_effort`));
   const known = new Set<string>([...extra, "low", "medium", "high"]);
+  // Claude models take their effort in `output_config`.
+  const hasConfig = flagAt(entry, "supports_output_config");
   return {
     ...abilitiesAt(entry, {
       tools: "supports_function_calling",
@@ -110,7 +112,9 @@ function readAbilities(entry: RawObject): Draft["abilities"] {
       reasoning: "supports_reasoning",
       sampling: "supports_sampling_params",
     }),
-    ...(extra.length > 0 ? { efforts: EFFORTS.filter((each) => known.has(each)) } : {}),
+    ...(extra.length > 0 || hasConfig
+      ? { efforts: EFFORTS.filter((each) => known.has(each)) }
+      : {}),
   };
 }
 

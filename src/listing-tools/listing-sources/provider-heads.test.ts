@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { validateManifest } from "../../catalog/index.ts";
-import { ceilingBody, findHead, headParameters, providerHeads } from "./provider-heads.ts";
+import {
+  ceilingBody,
+  findHead,
+  headHistory,
+  headParameters,
+  providerHeads,
+} from "./provider-heads.ts";
 
 const PRICING = [
   { type: "prompt", unit: "token", cost_usd_per_million: "0.15" },
@@ -70,6 +76,49 @@ test("a model declares the parameters that both its provider and the model accep
   expect(reasoning).not.toHaveProperty("max_tokens");
   expect(reasoning).toHaveProperty("max_completion_tokens");
   expect(reasoning["reasoning_effort"]).toEqual({ type: "enum", values: ["low", "max"] });
+});
+
+test("a Claude model declares the efforts that the sources state of it, and none otherwise", () => {
+  const anthropic = findHead("anthropic");
+  if (anthropic === undefined) throw new Error("there is a head of Anthropic");
+  const facts = { reasons: true, tools: true, structured: false, sampling: false };
+  const efforts = ["low", "high", "max"];
+  expect(headParameters(anthropic, { ...facts, efforts })["effort"]).toEqual({
+    type: "enum",
+    values: efforts,
+  });
+  expect(headParameters(anthropic, facts)).not.toHaveProperty("effort");
+});
+
+test.each([
+  ["anthropic", "claude-haiku-4-5-20251001", ["system-first"]],
+  ["anthropic", "claude-opus-4-7", ["system-first"]],
+  ["anthropic", "claude-opus-4-8", undefined],
+  ["anthropic", "claude-sonnet-5", undefined],
+  ["fireworks", "accounts/fireworks/models/qwen3p8-max", ["system-first"]],
+  ["fireworks", "accounts/fireworks/models/kimi-k3", undefined],
+  ["moonshot", "kimi-k3", undefined],
+  ["openai", "gpt-5.2", undefined],
+  ["openai", "gpt-5.4-mini", ["no-effort-with-tools"]],
+  ["openai", "gpt-5.6-terra", ["no-effort-with-tools"]],
+  ["openai", "gpt-6-astra", undefined],
+])("the head of %s has these history rules for %s: %j", (provider, upstreamId, rules) => {
+  const head = findHead(provider);
+  if (head === undefined) throw new Error("the provider has a head");
+  expect(headHistory(head, upstreamId)).toEqual(rules);
+});
+
+test.each([
+  "deepinfra",
+  "deepseek",
+  "mistral",
+  "moonshot",
+  "perplexity",
+  "qwen",
+  "together",
+  "zai",
+])("the role developer, which %s refuses, is sent there as system", (provider) => {
+  expect(findHead(provider)?.wire_profile?.history).toContain("system-for-developer");
 });
 
 test("the price ceiling for OpenRouter is the listing's own prices, and OpenAI gets none", () => {

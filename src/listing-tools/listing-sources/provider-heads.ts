@@ -1,4 +1,5 @@
 import type {
+  HistoryRule,
   ManifestDescriptor,
   ManifestEndpoint,
   ManifestPrice,
@@ -6,6 +7,7 @@ import type {
   ManifestSettlement,
   ManifestWireProfile,
 } from "../../catalog/index.ts";
+import { matchesGlob } from "../../kernel/index.ts";
 import table from "./heads.json" with { type: "json" };
 
 /** The public sources of listings, by the names that commands and manifests use. */
@@ -35,6 +37,8 @@ export interface ProviderHead {
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
+  /** History rules of single listings: for each, globs of the provider's names of these models. */
+  readonly listing_history?: Readonly<Partial<Record<HistoryRule, readonly string[]>>>;
   /** Path in a request body of the highest price that the chosen endpoint may have. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
@@ -55,6 +59,8 @@ export interface HeadParameters {
   /** For models that do not reason. */
   readonly plain?: Parameters;
   readonly reasoning?: Parameters;
+  /** For models of which a source states the efforts, which replace the values here. */
+  readonly efforts?: Parameters;
   readonly tools?: Parameters;
   readonly structured?: Parameters;
 }
@@ -92,7 +98,7 @@ export function headParameters(
   { parameters, output_bound: bound }: ProviderHead,
   model: ModelAbilities,
 ): Record<string, ManifestDescriptor> {
-  const { maxOutputTokens: max, efforts } = model;
+  const { maxOutputTokens: max, efforts = [] } = model;
   const taken: Record<string, ManifestDescriptor> = {
     [model.reasons ? bound.reasoning : bound.usual]: {
       type: "integer",
@@ -104,13 +110,25 @@ export function headParameters(
     ...(model.sampling && parameters.sampling),
     ...(!model.reasons && parameters.plain),
     ...(model.reasons && parameters.reasoning),
+    ...(efforts.length > 0 && parameters.efforts),
     ...(model.tools && parameters.tools),
     ...(model.structured && parameters.structured),
   };
-  if (efforts !== undefined && efforts.length > 0 && taken["reasoning_effort"] !== undefined) {
-    taken["reasoning_effort"] = { type: "enum", values: efforts };
+  for (const name of efforts.length > 0 ? ["reasoning_effort", "effort"] : []) {
+    if (taken[name] !== undefined) taken[name] = { type: "enum", values: efforts };
   }
   return taken;
+}
+
+/** The history rules of the model's listing; undefined if it has none of its own. */
+export function headHistory(
+  { listing_history: rules = {} }: ProviderHead,
+  upstreamId: string,
+): readonly HistoryRule[] | undefined {
+  const found = Object.entries(rules).flatMap(([rule, globs]) =>
+    globs.some((glob) => matchesGlob(glob, upstreamId)) ? [rule as HistoryRule] : [],
+  );
+  return found.length === 0 ? undefined : found;
 }
 
 /** Body members that cap prices at `pricing`; undefined if the provider takes no ceiling. */

@@ -12,7 +12,7 @@ import {
 import type { DraftPrices, DraftSheet, StageCode } from "./draft.ts";
 import type { MergedDraft } from "./merge-drafts.ts";
 import { type Prices, raisedPrices, withMargin } from "./price-text.ts";
-import { ceilingBody, headParameters, type ProviderHead } from "./provider-heads.ts";
+import { ceilingBody, headHistory, headParameters, type ProviderHead } from "./provider-heads.ts";
 
 export interface WrittenListing {
   readonly model: ManifestModel;
@@ -56,6 +56,7 @@ export function writeListing(
     ...priceTerms,
     price_changes: unlessEmpty(changes),
     body: ceilingBody(head, dearestPricing(draft)),
+    history: headHistory(head, draft.upstreamId),
     staged_because: unlessEmpty(staged),
     checked:
       draft.agreedOn === undefined ? undefined : { on: draft.agreedOn, by: "two-sources" as const },

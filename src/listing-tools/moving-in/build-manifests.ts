@@ -6,7 +6,7 @@ import {
 } from "../../catalog/index.ts";
 import { defined } from "../../kernel/index.ts";
 import { isModelId } from "../listing-sources/entry-rules.ts";
-import { ceilingBody } from "../listing-sources/provider-heads.ts";
+import { ceilingBody, headHistory } from "../listing-sources/provider-heads.ts";
 import type { Fates } from "./fates.ts";
 import { type ListingFinder, type PriceOrigin, priceListing } from "./price-listing.ts";
 import type { MovedDeployment } from "./read-deployments.ts";
@@ -43,7 +43,7 @@ export function buildManifests(
     const placed = deployment.names.flatMap((id): Placement[] => {
       if (!isModelId(id)) return [];
       const listing = buildListing(deployment, id, model);
-      const sold = { listing, terms: withCeiling(deployment, listing, terms) };
+      const sold = { listing, terms: withHeadTerms(deployment, listing, terms) };
       return [place(deployment, sold, groups)];
     });
     noteListing(deployment, origin, placed, fates);
@@ -77,14 +77,18 @@ function buildListing(
   };
 }
 
-/** For a provider that can choose dearer endpoints, sends the listing's prices as the ceiling. */
-function withCeiling(
-  { head, isProvidersOwn }: MovedDeployment,
+/**
+ * Adds what the head says of this model. A provider that can choose dearer endpoints gets the
+ * listing's prices as the ceiling.
+ */
+function withHeadTerms(
+  { head, isProvidersOwn, upstreamId }: MovedDeployment,
   { pricing }: ManifestModel,
   terms: ManifestListingTerms | undefined,
 ): ManifestListingTerms | undefined {
   const body = isProvidersOwn ? ceilingBody(head, pricing) : undefined;
-  return body === undefined || terms?.body !== undefined ? terms : { ...terms, body };
+  const added = { ...defined({ body, history: headHistory(head, upstreamId) }), ...terms };
+  return Object.keys(added).length === 0 ? terms : added;
 }
 
 type Placed = Omit<MovedListing, "pricesFrom">;

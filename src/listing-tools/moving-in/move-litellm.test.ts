@@ -63,6 +63,12 @@ describe("a deployment at another server", () => {
     expect(moved.manifests[0]?.models[0]?.pricing[0]?.cost_usd_per_million).toBe("9999999");
   });
 
+  test("has the history rules that its model needs", () => {
+    const params = `{model: hosted_vllm/Qwen3.6-27B, api_base: "http://gpu:8000/v1", ${PRICED}}`;
+    const [manifest] = moveText(config(["a", params])).manifests;
+    expect(manifest?.listing_terms?.["a"]?.history).toContain("system-first");
+  });
+
   test("is left out if its address is an unset variable", () => {
     const params = `{model: openai/gpt-4.1, api_base: os.environ/OUR_BASE, ${OPENAI_KEY}}`;
     const moved = moveText(config(["a", params]));

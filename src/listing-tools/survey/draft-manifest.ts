@@ -1,6 +1,11 @@
 import type { Manifest, ManifestModel } from "../../catalog/index.ts";
 import { assert, defined, OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
-import { findHead, headParameters, type ProviderHead } from "../listing-sources/provider-heads.ts";
+import {
+  findHead,
+  headHistory,
+  headParameters,
+  type ProviderHead,
+} from "../listing-sources/provider-heads.ts";
 import { modelName, type ServerKind, type SurveyedModel } from "./surveyed-model.ts";
 
 export interface OwnEndpoint {
@@ -23,6 +28,11 @@ export type ListableModel = SurveyedModel & { readonly contextLength: number };
 /** All models have one price, are tried first, log no prompts, and declare no capacity. */
 export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]): Manifest {
   const head = chooseHead(own.kind);
+  const drafted = models.map((model) => draftModel(own, head, model));
+  const terms = drafted.flatMap(({ id, upstream_id: name = id }) => {
+    const history = headHistory(head, name);
+    return history === undefined ? [] : [[id, { history }] as const];
+  });
   return {
     manifest_version: "1",
     provider: {
@@ -40,7 +50,8 @@ export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]
     },
     settlement: own.settlement,
     ...defined({ wire_profile: head.wire_profile }),
-    models: models.map((model) => draftModel(own, head, model)),
+    models: drafted,
+    ...(terms.length > 0 && { listing_terms: Object.fromEntries(terms) }),
   };
 }
 

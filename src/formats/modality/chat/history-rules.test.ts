@@ -102,6 +102,119 @@ describe("history rules", () => {
     expect(sent.body["messages"]).toEqual([{ role: "system", content: "x" }, user]);
   });
 
+  const said = { role: "assistant", content: "yo" };
+  const told = (content: unknown, role = "system") => ({ role, content });
+  const text = (content: string) => ({ type: "text", text: content });
+  const marked = { ...text("s"), cache_control: { type: "ephemeral" } };
+
+  test.each([
+    ["to the first", [told("a"), user, said, told([text("é"), text("c")], "developer"), user],
+      [told("a\n\né\n\nc"), user, said, user]],
+    ["to the front where none was", [user, told("a"), told("b"), user],
+      [told("a\n\nb"), user, user]],
+    ["at the front", [told("a", "developer"), told(""), told("b"), user],
+      [told("a\n\nb"), user]],
+    ["of a conversation without others", [told("a"), told("b")], [told("a\n\nb")]],
+  ] as const)("system-first joins later system messages of wire_a %s", (_where, messages, wanted) => {
+    const sent = sendHistory(messages, rules("system-first"));
+    expect(sent.body["messages"]).toEqual(wanted);
+    expect(sent.dropped).toEqual([]);
+  }); // prettier-ignore
+
+  test.each([
+    ["text", "s", [text("s"), text("a"), text("b")]],
+    ["block", [marked], [marked, text("a"), text("b")]],
+    ["empty list", [], [text("a"), text("b")]],
+    ["null", null, [text("a"), text("b")]],
+    ["absent text", undefined, [text("a"), text("b")]],
+  ])("system-first joins system messages of wire_b to a system %s", (_form, system, wanted) => {
+    const late = [told([text("b")]), told("")];
+    const messages = [told("a"), user, said, user, ...late];
+    const sent = sendSame("wire_b", { messages, system }, rules("system-first"));
+    expect(sent.body["system"]).toEqual(wanted);
+    expect(sent.body["messages"]).toEqual([user, said, user]);
+    expect(sent.dropped).toEqual([]);
+  });
+
+  test.each([
+    ["wire_a", [told([marked]), { ...user, content: [text("hi")] }, said]],
+    ["wire_b", [user, said, user]],
+    ["wire_b", [told("a"), told("b")]],
+    ["wire_a", [user, told([{ type: "image_url", image_url: { url: "https://a.example/b" } }])]],
+  ] as const)(
+    "system-first leaves the bytes of a %s request that it cannot improve (%#)",
+    (wire, messages) => {
+      const system = wire === "wire_b" ? "s" : undefined;
+      const inputModalities = new Set(["text", "image"] as const);
+      const plain = sendSame(wire, { messages, system }, { inputModalities });
+      const ruled = { ...rules("system-first"), inputModalities };
+      expect(sendSame(wire, { messages, system }, ruled).text).toBe(plain.text);
+    },
+  );
+
+  test("system-first names what a joined message loses", () => {
+    const messages = [user, { ...told([marked]), name: "x" }];
+    const sent = sendHistory(messages, rules("system-first", "no-cache-control"));
+    expect(sent.body["messages"]).toEqual([told("s"), user]);
+    expect(sent.dropped).toEqual(["cache_control", "messages.name"]);
+    const strictly = { messages, provider: strict };
+    expect(findProblem("wire_a", strictly, rules("system-first"))).toBe("messages.name");
+  });
+
+  test("system-first also joins the system messages of a translated conversation", () => {
+    const messages = [user, told("a"), said, user, told("b")];
+    const asked = { system: "s", messages };
+    expect(sendAcross("wire_b", asked, rules("system-first")).body["messages"]).toEqual([
+      told("s\n\na\n\nb"),
+      user,
+      said,
+      user,
+    ]);
+    expect(sendAcross("wire_b", asked).body["messages"]).toEqual([told("s"), ...messages]);
+  });
+
+  describe("no-effort-with-tools", () => {
+    const values = ["none", "low", "high"];
+    const supportedParameters = new Map([["reasoning_effort", { type: "enum", values } as const]]);
+    const ruled = { ...rules("no-effort-with-tools"), supportedParameters };
+    const toolsA = [{ type: "function", function: { name: "f" } }];
+    const toolsB = [{ name: "f", input_schema: { type: "object" } }];
+    const output_config = { effort: "high" };
+
+    test.each([
+      ["with tools", { tools: toolsB, output_config }, "none", ["output_config.effort"]],
+      ["with tools, without an effort", { tools: toolsB }, "none", []],
+      ["without tools", { output_config }, "high", []],
+    ])("sends a translated request %s with the effort that it may have", (_, asked, sent, lost) => {
+      const across = sendAcross("wire_b", asked, ruled);
+      expect(across.body["reasoning_effort"]).toBe(sent);
+      expect(across.dropped).toEqual(lost);
+    });
+
+    test("keeps a translated request from the deployment if the effort must not be lost", () => {
+      const strictly = { tools: toolsB, output_config, provider: strict };
+      const problem = findProblem("wire_b", strictly, { ...ruled, to: "wire_a" });
+      expect(problem).toBe("output_config.effort");
+    });
+
+    test.each([
+      ["no effort", { tools: toolsA }, "none"],
+      ["the effort null", { tools: toolsA, reasoning_effort: null }, "none"],
+      ["an effort of its own", { tools: toolsA, reasoning_effort: "high" }, "high"],
+      ["no tools", { tools: [] }, undefined],
+    ])("sends a request of wire_a that has %s with the effort that it needs", (_, asked, sent) => {
+      const same = sendSame("wire_a", asked, ruled);
+      expect(same.body["reasoning_effort"]).toBe(sent);
+      expect(same.dropped).toEqual([]);
+    });
+
+    test("writes no effort beside one that the listing fixes", () => {
+      const fixedBody = [{ name: "reasoning_effort", json: '"low"' }];
+      const { text: sent } = sendSame("wire_a", { tools: toolsA }, { ...ruled, fixedBody });
+      expect(sent.split("reasoning_effort")).toHaveLength(2);
+    });
+  });
+
   test("all rules together leave only role, content and calls of a message", () => {
     const message = {
       name: null,

@@ -176,7 +176,8 @@ export function profileDrops(
   const { wireProfile: profile, fixedBody } = deployment;
   if (profile === undefined && fixedBody === undefined) return [];
   const { names } = undeclaredFields(request.doc, deployment);
-  return profile === undefined ? names : [...names, ...historyLosses(request.doc, profile.history)];
+  if (profile === undefined) return names;
+  return [...names, ...historyLosses(request.doc, profile.history, request.wire.requests)];
 }
 
 /** Refuses a priced field that the answer depends on, unless `isOpen` is true for it. */

@@ -46,6 +46,15 @@ describe("undeclared: drop", () => {
     expect(sendSame("wire_a", declared, drop).body).toHaveProperty("stop");
   });
 
+  test("drops an effort at the top of a wire_b body: a listing declares the one in output_config", () => {
+    const efforts = profiled({ undeclared: "drop" }, "effort", "output_config");
+    const members = { effort: "high", reasoning_effort: "high", output_config: { effort: "low" } };
+    const sent = sendSame("wire_b", members, efforts);
+    expect(sent.body["output_config"]).toEqual({ effort: "low" });
+    expect(sent.dropped).toEqual(["effort", "reasoning_effort"]);
+    expect(sendSame("wire_a", { reasoning_effort: "high" }, efforts).dropped).toEqual([]);
+  });
+
   test("drops undeclared fields with null or default values without reporting them", () => {
     const defaults = { n: 1, seed: null, store: false, presence_penalty: 0 };
     const noTools = { tools: [], tool_choice: "auto", parallel_tool_calls: true };

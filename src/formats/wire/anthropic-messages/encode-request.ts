@@ -9,6 +9,7 @@ import {
 } from "../../../kernel/index.ts";
 import type { EncodeTarget } from "../contract.ts";
 import {
+  allSystemTexts,
   type AssistantPart,
   type ChatCall,
   effortFor,
@@ -21,7 +22,8 @@ import { EMPTY_SCHEMA, HistoryIds } from "../neutral/tool-calls.ts";
 import { profiledMembers } from "../wire-profile.ts";
 
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
-  const system = systemTexts(call);
+  // The top of the body is the only place that all wire_b servers accept.
+  const system = allSystemTexts(call);
   const effort = effortFor(call, deployment);
   const tools = call.tools.length > 0 ? call.tools : toolsOfHistory(call.messages);
   const members = {
@@ -39,14 +41,6 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
     metadata: call.userId && objectText({ user_id: call.userId }),
   };
   return textBytes(objectText(profiledMembers(members, deployment)));
-}
-
-/** Moves system texts to the top of the body, the only place that all wire_b servers accept. */
-function systemTexts(call: ChatCall): readonly JsonText[] {
-  const later = call.messages.flatMap((message) =>
-    message.role === "system" ? [message.text] : [],
-  );
-  return [...call.system, ...later];
 }
 
 function messageTexts(messages: readonly Message[]): readonly JsonText[] {

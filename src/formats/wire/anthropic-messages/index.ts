@@ -36,6 +36,7 @@ export const anthropicMessages: Wire = {
     temperatureMax: 1,
     userField: "metadata",
     parallelField: "tool_choice",
+    hasSystemMember: true,
     checkBody,
     renderPath: (path) =>
       path.map((step) => (typeof step === "number" ? step : step.slice(0, 64))).join("."),
@@ -148,7 +149,8 @@ function countTokens(doc: JsonDocument): number {
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
   applyProfile(doc, splice, deployment);
   const { wireProfile: profile } = deployment;
-  if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
+  if (profile !== undefined)
+    applyHistoryRules(doc, splice, profile.history, anthropicMessages.requests);
   writeBound(doc, splice, "max_tokens", request.outputTokens);
 }
 

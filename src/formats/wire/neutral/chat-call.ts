@@ -86,14 +86,27 @@ export interface Effort {
   readonly value: string;
 }
 
+/** The system texts, followed by those of later messages. */
+export function allSystemTexts({ system, messages }: ChatCall): readonly JsonText[] {
+  const later = messages.flatMap((each) => (each.role === "system" ? [each.text] : []));
+  return [...system, ...later];
+}
+
+export const NO_EFFORT = '"none"' as JsonText;
+
 /** The effort values of both wires, from least to most. */
 const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /**
  * The nearest declared effort, or the lesser of two equally near ones. Undefined if the listing
- * declares no efforts, because servers without efforts refuse the field.
+ * declares no efforts, because servers without efforts refuse the field. The effort `none` beside
+ * tools, if the deployment refuses any other there.
  */
-export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonText | undefined {
+export function effortFor(call: ChatCall, deployment: Deployment): JsonText | undefined {
+  const { effort, tools } = call;
+  if (tools.length > 0 && deployment.wireProfile?.history.has("no-effort-with-tools") === true) {
+    return NO_EFFORT;
+  }
   if (effort === undefined) return undefined;
   const { supportedParameters: declared } = deployment;
   const descriptor = declared.get("reasoning_effort") ?? declared.get("effort");
@@ -104,7 +117,9 @@ export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonTex
 
 /** The name of the client's effort field, if the deployment does not get an effort. */
 export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
-  const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
+  if (call.effort === undefined) return [];
+  const sent = effortFor(call, deployment);
+  const isLost = sent === undefined || (sent === NO_EFFORT && call.effort.value !== "none");
   return isLost ? [call.effort.field] : [];
 }
 

@@ -81,8 +81,8 @@ function fits(value: unknown, json = "null"): boolean {
   return typeof value === "number";
 }
 
-/** Members in which OpenRouter and xAI explain `usage.cost`. */
-const COST_DETAILS = ["cost_details", "cost_in_usd_ticks"];
+/** Members in which OpenRouter, xAI and DeepInfra state or explain their own price. */
+const COST_DETAILS = ["cost_details", "cost_in_usd_ticks", "estimated_cost"];
 
 /** Removes cost details: the client pays another amount. `usage` is the parsed object at `path`. */
 export function withoutCostDetails(

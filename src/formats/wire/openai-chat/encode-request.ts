@@ -12,6 +12,7 @@ import {
 import type { EncodeTarget } from "../contract.ts";
 import { outputBoundName } from "../fields/common-fields.ts";
 import {
+  allSystemTexts,
   type AssistantMessage,
   type ChatCall,
   effortFor,
@@ -49,9 +50,13 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
 type Profile = Deployment["wireProfile"];
 
 function messageTexts(call: ChatCall, profile: Profile): readonly JsonText[] {
-  const messages = call.messages.flatMap((message) => wireMessages(message, profile));
-  if (call.system.length === 0) return messages;
-  return [messageText("system", joinTokens(call.system, "\\n\\n")), ...messages];
+  const isFirst = profile?.history.has("system-first") === true;
+  const system = isFirst ? allSystemTexts(call) : call.system;
+  const messages = call.messages.flatMap((message) =>
+    isFirst && message.role === "system" ? [] : wireMessages(message, profile),
+  );
+  if (system.length === 0) return messages;
+  return [messageText("system", joinTokens(system, "\\n\\n")), ...messages];
 }
 
 function wireMessages(message: Message, profile: Profile): readonly JsonText[] {

@@ -10,8 +10,10 @@ import {
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, Wire } from "../contract.ts";
 import { readName, word } from "../fields/chat-vocabulary.ts";
+import { isEmptyArray } from "../fields/check-shape.ts";
 import { type OutputBoundName, outputBoundName, writeBound } from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
+import { NO_EFFORT } from "../neutral/chat-call.ts";
 import { aggregatorControls, applyProfile } from "../wire-profile.ts";
 import { openaiChatAnswers } from "./answer-json.ts";
 import { checkBody, findMedia } from "./check-request.ts";
@@ -35,6 +37,7 @@ export const openaiChat: Wire = {
     temperatureMax: 2,
     userField: "user",
     parallelField: "parallel_tool_calls",
+    hasSystemMember: false,
     checkBody,
     renderPath: pathText,
     findMedia,
@@ -80,10 +83,23 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   removeClientCopies(doc, splice);
   const { wireProfile: profile } = deployment;
   applyProfile(doc, splice, deployment, "provider");
-  if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
+  if (profile !== undefined) applyHistoryRules(doc, splice, profile.history, openaiChat.requests);
+  if (profile?.history.has("no-effort-with-tools") === true) fillEffort(doc, splice, deployment);
   if (profile?.toolSignature !== undefined) addPlaceholderSignatures(doc, splice);
   writeBound(doc, splice, boundNameFor(doc, deployment), request.outputTokens);
   if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
+}
+
+/** A client's own effort stays: if the provider refuses it beside tools, its answer says why. */
+function fillEffort(doc: JsonDocument, splice: Splice, { fixedBody = [] }: Deployment): void {
+  const tools = doc.present(0, word.tools);
+  if (tools === ABSENT || isEmptyArray(doc, tools)) return;
+  const effort = doc.member(0, word.reasoning_effort);
+  if (effort !== ABSENT) {
+    if (doc.isNull(effort)) splice.replace(effort, NO_EFFORT);
+  } else if (fixedBody.every(({ name }) => name !== "reasoning_effort")) {
+    splice.insert("reasoning_effort", NO_EFFORT);
+  }
 }
 
 /** Requests usage in a stream. Otherwise the provider reports none, and nothing could be billed. */

@@ -25,6 +25,14 @@ const thought = (reasoning_tokens: number, total_tokens?: number): object => ({
 });
 const hits = { prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 };
 
+const qwenCache = {
+  prompt_tokens_details: {
+    cached_tokens: 30,
+    cache_creation: { ephemeral_5m_input_tokens: 10 },
+    cache_creation_input_tokens: 10,
+  },
+};
+
 describe("every vendor's usage fills the same five buckets", () => {
   const openai = vendorUsage(100, 50, { ...inCache(40, 10), ...thought(20, 150) });
   const xai = vendorUsage(10, 5, thought(100, 115));
@@ -33,6 +41,7 @@ describe("every vendor's usage fills the same five buckets", () => {
     ["DeepSeek", vendorUsage(100, 5, hits), buckets(36, 64, 0, 5, 0)],
     ["DeepSeek without a total", vendorUsage(undefined, 5, hits), buckets(36, 64, 0, 5, 0)],
     ["Moonshot", vendorUsage(100, 5, { cached_tokens: 30 }), buckets(70, 30, 0, 5, 0)],
+    ["Qwen", vendorUsage(100, 5, qwenCache), buckets(60, 30, 10, 5, 0)],
     ["xAI with reasoning outside the completion count", xai, buckets(10, 0, 0, 5, 100)],
     ["more reasoning than output", vendorUsage(10, 5, thought(9)), buckets(10, 0, 0, 0, 5)],
     ["more cache than prompt", vendorUsage(10, 5, inCache(99, 99)), buckets(0, 10, 0, 5, 0)],

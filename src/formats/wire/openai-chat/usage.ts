@@ -149,7 +149,11 @@ function splitBuckets(reported: Fields): Usage | undefined {
   );
   const cacheWrite = Math.min(
     promptTotal - cached,
-    firstCount(promptDetails?.["cache_write_tokens"], reported["cache_creation_input_tokens"]) ?? 0,
+    firstCount(
+      promptDetails?.["cache_write_tokens"],
+      promptDetails?.["cache_creation_input_tokens"],
+      reported["cache_creation_input_tokens"],
+    ) ?? 0,
   );
   const output = completion ?? 0;
   const reasoning =
