@@ -65,6 +65,7 @@ describe("the shipped manifests", () => {
     if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
     const { deployments } = outcome.catalog;
     const claude = deployments.find(({ id }) => id === `anthropic/anthropic/${name}`);
+    if (claude === undefined) throw new Error(`${name} is not listed`);
     const { body, dropped } = sendAcross("wire_a", { reasoning_effort: asked }, claude);
     expect(body["output_config"]).toEqual(sent && { effort: sent });
     expect(dropped).toEqual(sent === undefined ? ["reasoning_effort"] : []);

@@ -328,6 +328,7 @@ describe("private capacity", () => {
 
   test("of a manifest that is left out stays reserved for its endpoint", () => {
     const { catalog } = compiled([open], { leftOut: [hidden] });
+    expect(catalog.buildId).not.toBe(compiled([open]).catalog.buildId);
     expect(catalog.findDedicated("hidden", "m")).toBeUndefined();
     expect(catalog.isDedicated("hidden", "m")).toBe(true);
   });

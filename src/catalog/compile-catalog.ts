@@ -141,8 +141,9 @@ function buildCatalog(
   const dedicated = dedicatedModels(ordered);
   const manifests = [...input.manifests, ...(input.leftOut ?? [])];
   const dedicatedIds = new Set(manifests.flatMap(({ manifest }) => privateIds(manifest)));
-  const withPast = [...ordered, ...past].map(({ deployment }) => deployment);
-  const deploymentById = new Map(withPast.map((each) => [each.id, deepFreeze(each)]));
+  const deploymentById = new Map(
+    [...ordered, ...past].map(({ deployment }) => [deployment.id, deepFreeze(deployment)]),
+  );
   return deepFreeze({
     buildId: computeBuildId(input, past, ordered),
     models,
@@ -169,11 +170,12 @@ function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, Liste
 }
 
 function computeBuildId(
-  { manifests, pools }: CatalogInput,
+  { manifests, leftOut = [], pools }: CatalogInput,
   past: readonly CompiledEntry[],
   ordered: readonly CompiledEntry[],
 ): string {
-  const texts = manifests.map(({ manifest }) => JSON.stringify(manifest)).sort();
+  const all = [...manifests, ...leftOut];
+  const texts = all.map(({ manifest }) => JSON.stringify(manifest)).sort();
   const pooled = (pools?.pools ?? []).map((pool) => JSON.stringify(pool));
   const dated = ordered.flatMap(({ deployment: { id, datedPrices, prices } }) =>
     datedPrices === undefined || prices === null ? [] : [`${id} ${prices.pinId}`],

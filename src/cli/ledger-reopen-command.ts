@@ -114,7 +114,9 @@ async function readChanges(
   if (file === undefined) return undefined;
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --changes`);
   if (statSync(file).size > CHANGES_BYTES_MAX) {
-    throw new UsageFault(`${file} is too large; export the changes of the lost time only`);
+    throw new UsageFault(
+      `${file} is too large; export the changes --since a time shortly before the restored one`,
+    );
   }
   const key = readExportKey(readConfig(context, flags), readText(flags, "public-key"));
   if (key === undefined) {

@@ -91,7 +91,7 @@ export async function reopenBooks(
 }
 
 function toFault(sinceMs: number, { restoredToMs }: ReopenedBooks): ReopenFault {
-  const next = "export it without --since, or leave it out and repeat its changes by hand";
+  const next = "name one with an earlier --since, or leave it out and repeat its changes by hand";
   const [since, restoredTo] = [sinceMs, restoredToMs].map(instant);
   return new ReopenFault(
     `the books were not reopened: the change log begins at ${since}, after the restored time ${restoredTo}; ${next}`,

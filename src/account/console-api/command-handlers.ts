@@ -244,7 +244,10 @@ function settlementCommands({
       if (claim.lines === undefined) return invalidField("statement", "statement has no lines");
       const longestMs = Math.max(config.streamTotalMs, config.videoDeadlineMs);
       const judged = await settlement.bearLost(providerId, { lines: claim.lines, longestMs }, by);
-      const strange = judged.filter(({ verdict }) => STRANGE.has(verdict));
+      // Lines that need a look of their own come first; of `unsure` ones only the sum is needed.
+      const strange = judged
+        .filter(({ verdict }) => STRANGE.has(verdict))
+        .toSorted((a, b) => Number(a.verdict === "unsure") - Number(b.verdict === "unsure"));
       return {
         provider_id: providerId,
         lines: judged.length,

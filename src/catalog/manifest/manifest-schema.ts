@@ -19,7 +19,7 @@ import {
 } from "./schema-parts.ts";
 import { catalogSourceSchema } from "./source-schema.ts";
 import { listingTermsSchema } from "./terms-schema.ts";
-import { WIRE_B_PROFILE, wireProfileSchema } from "./wire-profile-schema.ts";
+import { WIRE_B_HISTORY, WIRE_B_PROFILE, wireProfileSchema } from "./wire-profile-schema.ts";
 
 function anyModel(condition: TSchema): TSchema {
   return hasSuch("models", { type: "array", contains: condition });
@@ -105,6 +105,10 @@ const CROSS_FIELD_RULES: TSchema[] = [
   ...KEY_FIELDS.map((field) => at("endpoint", at(field, noKey))),
   when(hasSuch("endpoint", has("billing", "reported_cost")), reportedCost),
   when(hasSuch("endpoint", has("dialect", "wire_b")), at("wire_profile", WIRE_B_PROFILE)),
+  when(
+    hasSuch("endpoint", has("dialect", "wire_b")),
+    at("listing_terms", { type: "object", additionalProperties: WIRE_B_HISTORY }),
+  ),
   when(anyModel(has("output_modality", "video")), at("endpoint", video)),
   when(anyModel(has("output_modality", "decisions")), at("endpoint", decisions)),
   when(

@@ -159,20 +159,17 @@ const onWireB = (member: string): TSchema =>
     ...rule("wire-profile-dialect", 'must not be here: the dialect is "wire_b"'),
   });
 
+export const WIRE_B_HISTORY: TSchema = at("history", {
+  type: "array",
+  items: {
+    enum: ["no-cache-control", "system-first"],
+    ...rule(
+      "wire-profile-dialect",
+      'must be "no-cache-control" or "system-first": the dialect is "wire_b"',
+    ),
+  },
+});
+
 export const WIRE_B_PROFILE: TSchema = {
-  allOf: [
-    onWireB("stream_usage"),
-    onWireB("tool_signature"),
-    onWireB("usage_gap"),
-    at("history", {
-      type: "array",
-      items: {
-        enum: ["no-cache-control", "system-first"],
-        ...rule(
-          "wire-profile-dialect",
-          'must be "no-cache-control" or "system-first": the dialect is "wire_b"',
-        ),
-      },
-    }),
-  ],
+  allOf: [onWireB("stream_usage"), onWireB("tool_signature"), onWireB("usage_gap"), WIRE_B_HISTORY],
 };

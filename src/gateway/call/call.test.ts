@@ -358,21 +358,19 @@ test("a request above one provider's capacity is told to retry while another pro
     });
   const capacity = [{ type: "completion", unit: "token", per: "minute", value: 4 }];
   const clock = { nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 };
-  const { deps } = openRecipe(clock, [offer("small", { capacity }), offer("wide", {})]);
+  const offers = [offer("small", { capacity }), offer("little", { capacity }), offer("wide", {})];
+  const { deps } = openRecipe(clock, offers);
   const ask = async (more: object) => {
     const client = new RecordedExchange({ ...BODY, model: "m/two", ...more });
     await serveCall(deps, client, CHAT);
     return client.refusal;
   };
-  for (let n = 0; n < 5; n += 1) deps.health.report("wide/m/two", "strike", 0);
-  expect(await ask({})).toMatchObject({
-    class: "gateway_error",
-    retryable: true,
-    limit: { kind: "health" },
-  });
-  expect(await ask({ provider: { only: ["small"] } })).toMatchObject({
-    class: "rate_limit",
-    retryable: false,
-    limit: { scope: "pool" },
-  });
+  for (const provider of ["little", "wide"]) {
+    for (let n = 0; n < 5; n += 1) deps.health.report(`${provider}/m/two`, "strike", 0);
+  }
+  const later = { class: "gateway_error", retryable: true, limit: { kind: "health" } };
+  expect(await ask({})).toMatchObject(later);
+  const never = { class: "rate_limit", retryable: false, limit: { scope: "pool" } };
+  expect(await ask({ provider: { only: ["small", "little"] } })).toMatchObject(never);
+  expect(await ask({ provider: { allow_fallbacks: false } })).toMatchObject(never);
 });

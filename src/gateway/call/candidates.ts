@@ -47,9 +47,9 @@ export class CandidateList {
     return this.#first !== undefined;
   }
 
-  /** The refusal while deployments that are not tried for their health may serve the request. */
-  get cooling(): Refusal | undefined {
-    return this.#plan.leavesOutCooling() ? allCooling(this.#plan.first.modelId) : undefined;
+  /** Deployments that are not tried for their health, though they can serve the request. */
+  get cooling(): readonly Deployment[] {
+    return this.#plan.cooling();
   }
 
   next(): Step | undefined {
@@ -95,12 +95,12 @@ export async function acquireCandidate(
 ): Promise<Result<{ readonly candidate: Candidate }>> {
   const { candidates } = call;
   let full: Refusal | undefined;
-  let cooling: Refusal | undefined;
+  const cooling: Deployment[] = [];
   for (let step = candidates.next(); step !== undefined; step = candidates.next()) {
     const { deployment } = step;
     const probedMs = ports.clock.monotonicMs();
     if (!ports.health.startProbe(deployment.id, probedMs)) {
-      cooling = allCooling(deployment.modelId);
+      cooling.push(deployment);
       continue;
     }
     const entered = await enterPool(ports, principal, { ...call, deployment });
@@ -110,9 +110,30 @@ export async function acquireCandidate(
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
-  // A request that is too large for these pools may still fit a deployment that cools down.
-  if (full?.retryable === false) full = cooling ?? candidates.cooling ?? full;
-  return refused(full ?? cooling ?? candidates.unencoded ?? nothingEncodes());
+  return refused(findRefusal(ports, principal, call, { full, cooling }));
+}
+
+interface Untried {
+  readonly full: Refusal | undefined;
+  readonly cooling: readonly Deployment[];
+}
+
+/** If the request is too large for the full pools, looks for a deployment that only cools down. */
+function findRefusal(
+  ports: CandidatePorts,
+  principal: Principal,
+  { candidates, tokens }: WantedCandidate,
+  { full, cooling }: Untried,
+): Refusal {
+  const [first] = cooling;
+  const rest = first === undefined ? candidates.unencoded : allCooling(first.modelId);
+  if (full?.retryable !== false) return full ?? rest ?? nothingEncodes();
+  const monotonicMs = ports.clock.monotonicMs();
+  const later = [...cooling, ...candidates.cooling].find(({ pool }) => {
+    const part = ports.pools.buildClaim(pool, principal.orgId, monotonicMs);
+    return part === undefined || sizeRefusal([part], tokens) === undefined;
+  });
+  return later === undefined ? full : allCooling(later.modelId, " that this request fits");
 }
 
 export function leaveCircuit(

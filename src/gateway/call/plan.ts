@@ -91,12 +91,10 @@ export function findModel(
 ): FoundModel {
   if (models?.has(modelId) === false) return { model: undefined, endpoint: undefined };
   const own = rules.endpoints.filter(({ providerId }) => catalog.isDedicated(providerId, modelId));
-  for (const endpoint of own) {
-    const model = catalog.findDedicated(endpoint.providerId, modelId);
-    if (model !== undefined) return { model, endpoint };
-  }
+  const served = ({ providerId }: DedicatedEndpoint) => catalog.findDedicated(providerId, modelId);
   // An endpoint that cannot serve, such as one without its key, leaves nothing to the public.
-  return { model: own.length === 0 ? catalog.find(modelId) : undefined, endpoint: own[0] };
+  const endpoint = own.find(served) ?? own[0];
+  return { model: endpoint === undefined ? catalog.find(modelId) : served(endpoint), endpoint };
 }
 
 export function callPlanInput<R extends CallRequest>(

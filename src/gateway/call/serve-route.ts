@@ -1,12 +1,6 @@
 import { deploymentAt } from "../../catalog/index.ts";
 import type { CallRequest } from "../../formats/index.ts";
-import {
-  attemptInstantMs,
-  BODY_BYTES_MAX,
-  invalidRequest,
-  microUsd,
-  printJson,
-} from "../../kernel/index.ts";
+import { attemptInstantMs, invalidRequest, microUsd, printJson } from "../../kernel/index.ts";
 import type { ReserveOutcome, ReserveRow, SpendReads } from "../../ledger/index.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { explainRoute } from "../routing/plan-route.ts";
@@ -50,10 +44,10 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-/** `bodyBytesMax` is the bound of the route on which a body of this kind is sent. */
+/** `bodyBytesMax` is the bound of the kind's own route, if it is below that of the dry run. */
 export function bindDryRun<R extends CallRequest>(
   kind: CallKind<R>,
-  bodyBytesMax: number = BODY_BYTES_MAX,
+  bodyBytesMax = Infinity,
 ): DryRun {
   return async (ports, client) => {
     if (client.body.length > bodyBytesMax) {

@@ -13,8 +13,8 @@ export interface RoutePlan {
   readonly first: Deployment;
   /** Checked on use: for another wire, a check costs as much as translating the request. */
   readonly others: () => Generator<Deployment>;
-  /** True if a deployment that could serve the request was left out for its health alone. */
-  readonly leavesOutCooling: () => boolean;
+  /** Deployments that are not tried for their health alone. Empty if no other may be tried. */
+  readonly cooling: () => readonly Deployment[];
   /** How the caller's own provider keys are used: not at all, first, or exclusively. */
   readonly ownKeys: OwnKeys;
 }
@@ -91,9 +91,11 @@ export function planRoute(input: PlanInput): PlanOutcome {
   if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
   const ownKeys = first.ownKey === undefined ? "none" : chooseOwnKeys(controls);
-  const leavesOutCooling = (): boolean =>
-    [...servable(allowed, input)].some((each) => each.prices !== null && !usable.includes(each));
-  return { kind: "plan", first, others: () => servable(rest, input), leavesOutCooling, ownKeys };
+  const unhealthy = controls.allowFallbacks
+    ? allowed.filter((each) => each.prices !== null && !usable.includes(each))
+    : [];
+  const cooling = (): readonly Deployment[] => [...servable(unhealthy, input)];
+  return { kind: "plan", first, others: () => servable(rest, input), cooling, ownKeys };
 }
 
 function chooseOwnKeys(controls: ProviderControls): OwnKeys {
@@ -265,10 +267,10 @@ function notPriced(modelId: string): Refusal {
   );
 }
 
-export function allCooling(modelId: string): Refusal {
+export function allCooling(modelId: string, which = ""): Refusal {
   return refusal(
     "gateway_error",
-    `every provider of ${modelId} is cooling down after failures; nothing was sent, retry in ${HEALTH_RETRY_AFTER_SECONDS} seconds`,
+    `every provider of ${modelId}${which} is cooling down after failures; nothing was sent, retry in ${HEALTH_RETRY_AFTER_SECONDS} seconds`,
     {
       status: 503,
       origin: "gateway_infrastructure",

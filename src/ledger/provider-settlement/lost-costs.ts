@@ -136,6 +136,7 @@ interface JudgedRow {
   readonly is_borne: boolean;
   readonly is_put_back: boolean;
   readonly ends_put_back: boolean;
+  readonly spans_put_back: boolean;
   readonly is_retired: boolean;
   readonly life: number | null;
 }
@@ -146,7 +147,7 @@ function judgeRow(row: JudgedRow): LostVerdict {
   if (row.is_put_back) return row.ends_put_back ? "put_back" : "unsure";
   if (row.is_retired) return "retired";
   if (row.life === null) return "outside";
-  return row.ends_put_back ? "unsure" : "borne";
+  return row.ends_put_back || row.spans_put_back ? "unsure" : "borne";
 }
 
 function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostCost {
@@ -203,6 +204,8 @@ const JUDGE_SQL = `
     exists (select from put_back p where c.at >= p.start_at and c.at < p.end_at) as is_put_back,
     exists (select from put_back p where c.at + $4 * interval '1 millisecond' >= p.start_at
       and c.at + $4 * interval '1 millisecond' < p.end_at) as ends_put_back,
+    exists (select from put_back p where c.at + $4 * interval '1 millisecond' >= p.end_at
+      and c.at < p.start_at) as spans_put_back,
     exists (select from retired_day r where r.day = attempt_day(c.as_of)) as is_retired,
     (
       select max(l.life) from ledger_life l where not l.is_nothing_lost

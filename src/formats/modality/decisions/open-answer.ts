@@ -13,8 +13,8 @@ import type { AnswerContext } from "../../wire/modality.ts";
 import {
   failedRead,
   type ReadAnswer,
+  unblamedFailure,
   unusableFailure,
-  withoutBlame,
 } from "../../wire/failure/failures.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
@@ -90,7 +90,7 @@ function readDecision(
 
 const UNUSABLE = failedRead(unusableFailure());
 /** The names of the client's questions may be the cause, so the provider is not blamed. */
-const AMBIGUOUS = failedRead({ ...withoutBlame(unusableFailure()), strike: "neutral" });
+const AMBIGUOUS = failedRead(unblamedFailure());
 
 function readAnswers(
   body: Fields,

@@ -13,7 +13,7 @@ import {
   failedRead,
   FINAL,
   hasError,
-  tooLargeFailure,
+  unblamedFailure,
   unusableFailure,
   withoutBlame,
   type ReadAnswer,
@@ -88,7 +88,7 @@ export class JsonBridge extends BaseBridge implements AnswerBridge {
 }
 
 const UNUSABLE = failedRead(unusableFailure());
-const TOO_LARGE = failedRead(tooLargeFailure());
+const TOO_LARGE = failedRead(unblamedFailure());
 const ABOVE_GIVEN_MAX = failedRead(withoutBlame(unusableFailure()));
 
 function readBody(

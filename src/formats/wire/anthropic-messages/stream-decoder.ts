@@ -2,7 +2,7 @@ import { ANSWER_CALLS_MAX, asObject, findPath, textOf } from "../../../kernel/in
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { frameAt, readEventText, RepeatedEvent, type SseEvent } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { brokenOffFailure, tooLargeFailure, unusableFailure } from "../failure/failures.ts";
+import { brokenOffFailure, unblamedFailure, unusableFailure } from "../failure/failures.ts";
 import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
@@ -179,7 +179,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 }
 
-const TOO_MANY_CALLS = { type: "failure", failure: tooLargeFailure() } as const;
+const TOO_MANY_CALLS = { type: "failure", failure: unblamedFailure() } as const;
 
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {
   const text = textOf(value);

@@ -28,6 +28,32 @@ test("null and invalid values never overwrite a reported count", () => {
   expect(mergeCounts(first, { output_tokens: 9 })).toEqual({ input: 10, output: 9 });
 });
 
+test("zeros at a stream's end erase no count of its start, unless the end counts the prompt anew", () => {
+  const start = mergeCounts(
+    {},
+    {
+      input_tokens: 100,
+      cache_read_input_tokens: 50,
+      cache_creation: { ephemeral_1h_input_tokens: 7 },
+      output_tokens: 1,
+    },
+  );
+  const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+  const none = { ...zeros, cache_creation: { ephemeral_1h_input_tokens: 0 }, output_tokens: 0 };
+  const kept = { prompt: 100, cachedPrompt: 50, cacheWrite1h: 7 };
+  expect(toUsage(mergeCounts(start, { ...zeros, output_tokens: 40 }))).toMatchObject({
+    prompt: 100,
+    cachedPrompt: 50,
+    completion: 40,
+  });
+  expect(toUsage(mergeCounts(start, { ...none, cache_creation_input_tokens: null }))).toMatchObject(
+    { ...kept, completion: 1 },
+  );
+  const anew = { input_tokens: 0, cache_read_input_tokens: 150, output_tokens: 40 };
+  expect(toUsage(mergeCounts(start, anew))).toMatchObject({ prompt: 0, cachedPrompt: 150 });
+  expect(toUsage(mergeCounts({}, none))).toMatchObject({ prompt: 0, completion: 0 });
+});
+
 test("nothing reported means no usage, not a usage of zero", () => {
   expect(toUsage({})).toBeUndefined();
   expect(toUsage(mergeCounts({}, { cache_read_input_tokens: 5 }))).toBeUndefined();

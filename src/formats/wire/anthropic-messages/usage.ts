@@ -21,24 +21,33 @@ export interface ReportedCounts {
   readonly flaw?: string;
 }
 
-/** Adds a later usage object of the same answer. The last readable value of each field wins. */
+/**
+ * Adds a later usage object of the same answer. The last count wins, but a 0 replaces no output
+ * count, and a prompt count only if the same object has another one above 0: some relays end with
+ * zeros for what was reported before.
+ */
 export function mergeCounts(earlier: ReportedCounts, reported: unknown): ReportedCounts {
   const fields = asObject(reported);
   if (fields === undefined) return earlier;
   const thinking = asObject(fields["output_tokens_details"])?.["thinking_tokens"];
   const kept = asObject(fields["cache_creation"]) ?? {};
-  const flaw = flawedCount(fields, COUNTS) ?? flawedCount(kept, KEPT_COUNTS);
+  const prompt = {
+    input: asCount(fields["input_tokens"]),
+    cacheRead: asCount(fields["cache_read_input_tokens"]),
+    cacheWrite: asCount(fields["cache_creation_input_tokens"]),
+    cacheWrite5m: asCount(kept["ephemeral_5m_input_tokens"]),
+    cacheWrite1h: asCount(kept["ephemeral_1h_input_tokens"]),
+  };
+  const output = asCount(fields["output_tokens"]);
+  const isPromptReported = Object.values(prompt).some((count = 0) => count > 0);
   return {
+    ...(isPromptReported ? {} : defined(prompt)),
     ...earlier,
+    ...(isPromptReported ? defined(prompt) : {}),
     ...defined({
-      input: asCount(fields["input_tokens"]),
-      cacheRead: asCount(fields["cache_read_input_tokens"]),
-      cacheWrite: asCount(fields["cache_creation_input_tokens"]),
-      cacheWrite5m: asCount(kept["ephemeral_5m_input_tokens"]),
-      cacheWrite1h: asCount(kept["ephemeral_1h_input_tokens"]),
-      output: asCount(fields["output_tokens"]),
+      output: output === 0 ? (earlier.output ?? 0) : output,
       thinking: asCount(thinking),
-      flaw,
+      flaw: flawedCount(fields, COUNTS) ?? flawedCount(kept, KEPT_COUNTS),
     }),
   };
 }

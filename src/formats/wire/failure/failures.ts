@@ -62,8 +62,8 @@ export function withoutBlame({
   return failure;
 }
 
-/** The client's request may have caused an answer above a bound, so nobody is blamed for it. */
-export function tooLargeFailure(): UpstreamFailure {
+/** An unusable answer that the client's request may have caused, so the provider is not blamed. */
+export function unblamedFailure(): UpstreamFailure {
   return { ...withoutBlame(unusableFailure()), strike: "neutral" };
 }
 

@@ -121,7 +121,7 @@ export function textSpan(chunk: string): Span | undefined {
   return delta && findMember(chunk, delta.start, "content");
 }
 
-function isSilent(value: unknown): boolean {
+export function isSilent(value: unknown): boolean {
   return value === undefined || value === null || value === "";
 }
 

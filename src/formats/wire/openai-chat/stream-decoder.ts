@@ -4,7 +4,7 @@ import { frameAt, readEventText, RepeatedEvent, type SseEvent } from "../sse/sse
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import {
   brokenOffFailure,
-  tooLargeFailure,
+  unblamedFailure,
   unusableFailure,
   withoutBlame,
 } from "../failure/failures.ts";
@@ -61,10 +61,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
   #chunk(json: AnswerJson, emit: Emit): void {
     const { text, value: chunk } = json;
     this.#options.note.take(chunk["model"]);
-    const { reading } = this.#options;
-    if (chunk["usage"] !== null) {
-      this.report = mergeReports(this.report, readUsage(chunk, text, reading));
-    }
+    this.report = mergeReports(this.report, readUsage(chunk, text, this.#options.reading));
     const choice = firstChoice(chunk);
     if (isErrorChunk(chunk, choice)) {
       return emit({ type: "failure", failure: classifyEmbeddedError(chunk) });
@@ -114,4 +111,4 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 }
 
-const TOO_MANY_CALLS = tooLargeFailure();
+const TOO_MANY_CALLS = unblamedFailure();

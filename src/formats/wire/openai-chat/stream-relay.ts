@@ -44,6 +44,7 @@ import {
   withHeldMember,
   withOneChoice,
   withPlainContent,
+  isSilent,
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
 import {
@@ -120,12 +121,12 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#hasChoices = true;
     const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
-    const isSilent = textOf(choice["finish_reason"]) === "";
+    const isOpen = textOf(choice["finish_reason"]) === "";
     const delta = asObject(choice["delta"]);
     // Clients read each chunk's delta, so a chunk without delta and finish reason is dropped. So is
     // an empty chunk after the finish reason, with which OpenRouter reports the usage.
     const isDropped = delta === undefined || (this.#finish !== "" && isEmptyDelta(delta));
-    if (isSilent && isDropped) return "silent";
+    if (isOpen && isDropped) return "silent";
     const isContent = content !== "none";
     this.#relay(json, choice, isContent, out);
     return isContent ? "content" : "silent";
@@ -245,12 +246,10 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #keepUsage(json: AnswerJson): void {
-    const { usage, x_groq: groq } = json.value;
-    const isSilent = (usage === undefined || usage === null) && groq === undefined;
-    if (isSilent && choiceUsage(json.value) === undefined) return;
     const report = readUsage(json.value, json.text, this.#reading);
     this.report = mergeReports(this.report, report);
     if (report?.usage === undefined) return;
+    const { usage } = json.value;
     const fields = asObject(usage);
     const span = fields && findPath(json.text, "usage");
     if (span === undefined || fields === undefined) {
@@ -330,7 +329,8 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
 
 function isEmptyDelta(delta: Fields): boolean {
   return Object.entries(delta).every(
-    ([name, value]) => name === "role" || value === null || value === "",
+    ([name, value]) =>
+      name === "role" || isSilent(value) || (Array.isArray(value) && value.length === 0),
   );
 }
 

@@ -107,6 +107,13 @@ describe("chunks of a wire_a provider", () => {
     expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
   });
 
+  test.each(upstreams)("that have a usage in the choice beside a null usage bill %s", (client) => {
+    const choice = { index: 0, delta: {}, finish_reason: "stop", usage };
+    const last = { ...delta({}), choices: [choice], usage: null };
+    const { bridge } = playStream({ client, upstream: "wire_a" }, hi, last, done);
+    expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
+  });
+
   test("without a choice reach only clients that requested a usage chunk", () => {
     const note = { ...delta({}), choices: [], prompt_filter_results: [] };
     const pieces = chunks(note, hi, delta({}, "stop"), usageChunk, done);
@@ -115,7 +122,7 @@ describe("chunks of a wire_a provider", () => {
   });
 
   test("that are empty and follow the finish reason are dropped, and their usage is kept", () => {
-    const empty = { ...delta({ role: "assistant", content: "" }), usage };
+    const empty = { ...delta({ role: "assistant", content: "", reasoning_details: [] }), usage };
     const pieces = chunks(hi, delta({ content: "" }, "stop"), empty, done);
     const plain = chunksOf(served("wire_a", pieces));
     expect(plain.map((chunk) => chunk.choices[0]?.finish_reason)).toEqual([null, "stop"]);
