@@ -139,6 +139,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #hasWaited = false;
   #responseEnded = false;
   #totalDueMs: number;
+  /** When the gateway stops reading an answer whose client has left, unless it is due before. */
+  #drainDueMs = Number.POSITIVE_INFINITY;
   /** The instant at which the headers or, once they have arrived, more of the body is due. */
   #idleDueMs: number;
   readonly #contentDueMs: number;
@@ -160,9 +162,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   detach(): void {
     if (this.isUnwanted || this.#phase === "ended") return;
     this.isUnwanted = true;
-    const drainDueMs = this.#input.clock.monotonicMs() + this.#input.timeouts.drainMs;
-    this.#totalDueMs = Math.min(this.#totalDueMs, drainDueMs);
-    this.dueMs = Math.min(this.dueMs, this.#totalDueMs);
+    this.#drainDueMs = this.#input.clock.monotonicMs() + this.#input.timeouts.drainMs;
+    this.dueMs = Math.min(this.dueMs, this.#drainDueMs);
     this.resume();
   }
 
@@ -251,14 +252,19 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       return;
     }
     if (nowMs >= this.#commitDueMs()) this.#input.sink.commit();
-    if (!this.#isOverdue(nowMs)) this.dueMs = this.#nextDueMs();
+    const { classify } = this.#input;
+    const isOverdue = this.#isOverdue(nowMs);
+    if (!isOverdue && nowMs < this.#drainDueMs) this.dueMs = this.#nextDueMs();
     else if (this.#phase === "error_body") this.#end(this.#classifyErrorBody());
-    else this.#end(this.#input.classify.timeout(this.#status), true);
+    else if (isOverdue) this.#end(classify.timeout(this.#status), true);
+    // The provider was in time: the gateway ends the attempt, because nobody waits for it.
+    else this.#end({ ...classify.timeout(this.#status), strike: "neutral" }, true);
   }
 
   #nextDueMs(): number {
     const contentDueMs = this.#awaitsContent() ? this.#contentDueMs : Number.POSITIVE_INFINITY;
-    return Math.min(this.#idleDueMs, this.#totalDueMs, contentDueMs, this.#commitDueMs());
+    const dueMs = Math.min(this.#idleDueMs, this.#totalDueMs, this.#drainDueMs);
+    return Math.min(dueMs, contentDueMs, this.#commitDueMs());
   }
 
   #awaitsContent(): boolean {

@@ -270,7 +270,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     run: async () => {
       const change = { requestsPerMinute: null, concurrent: 2 };
       await backend.rulesStore.changeLimit(orgId, selfLimit(), change, virtualKey);
-      const which = { scope: "key", source: "self", model: null, tpm: null };
+      const which = { scope: "key", source: "self", of_one_key: true, model: null, tpm: null };
       const before = { ...which, rpm: 9, concurrency: null };
       const after = { ...which, rpm: null, concurrency: 2 };
       return { by: virtualKey, target: keyId, before, after };

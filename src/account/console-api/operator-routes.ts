@@ -31,6 +31,7 @@ import { deskHandlers, presentDeskFigures, presentOperatorChange } from "./opera
 import { settlementHandlers } from "./operator-settlement-routes.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { present } from "./present.ts";
+import { isExpired } from "./present-key.ts";
 
 const PAGE_ORGS = 50;
 const PAGE_LINES = 20;
@@ -144,7 +145,9 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
   return {
     org: presentOrg(org),
     usage: usage.map(({ modelId, ...of }) => ({ model: modelId, ...presentDeskFigures(of) })),
-    keys: keys.map((key) => present(OperatorKey, key)),
+    keys: keys.map((key) =>
+      present(OperatorKey, key, { is_expired: isExpired(key, deps.clock.nowMs()) }),
+    ),
     members: members.map((member) => present(OperatorMember, member)),
     wallet: wallet.lines.map(presentLine),
     purchases: purchases.slice(0, PAGE_LINES).map(presentPurchase),

@@ -66,7 +66,10 @@ function oldSecretEndMs(key: KeySummary, nowMs: number): number | null {
   return endMs > nowMs ? endMs : null;
 }
 
-function isExpired({ expiresAtMs }: Pick<KeySummary, "expiresAtMs">, nowMs: number): boolean {
+export function isExpired(
+  { expiresAtMs }: Pick<KeySummary, "expiresAtMs">,
+  nowMs: number,
+): boolean {
   return expiresAtMs !== null && nowMs >= expiresAtMs;
 }
 

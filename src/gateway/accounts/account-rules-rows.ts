@@ -181,6 +181,7 @@ function limitFacts(limit: StoredLimit): Facts {
   return {
     scope: limit.scope,
     source: limit.source,
+    of_one_key: limit.keyId !== undefined,
     model: limit.modelId ?? null,
     ...valueFacts(limit),
   };

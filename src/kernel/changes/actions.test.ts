@@ -36,9 +36,23 @@ test.each<[string, Facts | null, Facts | null, string | null, string]>([
   [
     "limit.change",
     null,
-    { scope: "key", source: "self", model: "lab/one", rpm: 60, tpm: null, concurrency: null },
+    { scope: "model", of_one_key: true, model: "lab/one", rpm: 60, tpm: null, concurrency: null },
     "ci",
     "changed the limits of the key “ci” for lab/one to 60 requests per minute",
+  ],
+  [
+    "limit.change",
+    null,
+    { scope: "key", of_one_key: false, model: null, rpm: 60, tpm: null, concurrency: null },
+    "Acme Robotics",
+    "changed the limits of each key to 60 requests per minute",
+  ],
+  [
+    "limit.change",
+    null,
+    { scope: "model", of_one_key: false, model: "lab/one", rpm: 60, tpm: null, concurrency: null },
+    "Acme Robotics",
+    "changed the limits of the organization for lab/one to 60 requests per minute",
   ],
   [
     "topup.rule",

@@ -49,7 +49,8 @@ export const ACTIONS = {
   ),
   "key.disable": seen((told) => `disabled ${told.thing("key")} permanently`),
   "limit.change": seen((told) => {
-    const whose = told.now("scope") === "key" ? told.thing("key") : "the organization";
+    const ofKeys = told.now("scope") === "key" ? "each key" : "the organization";
+    const whose = told.now("of_one_key") === true ? told.thing("key") : ofKeys;
     return `changed the limits of ${whose}${told.with("for", "model", plain)}${told.values(LIMITS)}`;
   }),
   "endpoint.add": seen(

@@ -288,7 +288,7 @@ function KeyRequestsPanel(props: {
     <Panel
       title="Recent requests"
       actions={
-        <AppLink to="/usage" search={{ key: keyId }} size="sm">
+        <AppLink to="/usage" search={{ key: keyId, range: "30d" }} size="sm">
           View in usage
         </AppLink>
       }

@@ -13,6 +13,7 @@ import { formatCount } from "../../ui/format.ts";
 import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import { addUsd } from "../../ui/money-math.ts";
+import { toKeyStatus } from "../keys/match-keys.ts";
 
 export const RESTRICTIONS: readonly Column<OperatorRestriction>[] = [
   column("state", "State", stateBadge),
@@ -119,10 +120,12 @@ export function figureColumns<T extends Figures>(): readonly Column<T>[] {
   ];
 }
 
+const KEY_STATES = { active: "Active", expired: "Expired", disabled: "Disabled" };
+
 export const KEYS: readonly Column<OperatorOrgPage["keys"][number]>[] = [
   column("name", "Key", ({ name }) => name),
   column("label", "Begins with", ({ label }) => label),
-  column("state", "State", ({ disabled_at: at }) => (at === null ? "Active" : "Disabled")),
+  column("state", "State", (key) => KEY_STATES[toKeyStatus(key)]),
   timeColumn("created", "Created", ({ created_at: at }) => at),
 ];
 

@@ -161,8 +161,9 @@ function SearchView({ search }: { readonly search: OptimizeSearch }) {
         <RoleNote need="keys" what="read answers" />
       )}
       <Text size="sm" c="dimmed" component="div">
-        Search ID <Copyable value={search.search_id} label="search ID" /> · its calls are in{" "}
-        <AppLink to="/usage" search={{ key: "optimize" }} size="sm">
+        Search ID <Copyable value={search.search_id} label="search ID" /> · the calls of searches
+        are in{" "}
+        <AppLink to="/usage" search={{ key: "optimize", range: "30d" }} size="sm">
           Usage
         </AppLink>
       </Text>

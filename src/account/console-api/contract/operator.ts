@@ -162,7 +162,7 @@ export const OperatorChange = Type.Object({
 });
 export type OperatorChange = Static<typeof OperatorChange>;
 
-const KEY_FIELDS = ["key_id", "name", "label", "created_at", "disabled_at"] as const;
+const KEY_FIELDS = ["key_id", "name", "label", "created_at", "disabled_at", "is_expired"] as const;
 export const OperatorKey = Type.Pick(Key, [...KEY_FIELDS]);
 export const OperatorMember = Type.Pick(Member, ["email", "role", "last_seen_at"]);
 

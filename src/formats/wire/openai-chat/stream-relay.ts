@@ -47,14 +47,7 @@ import {
   isSilent,
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
-import {
-  choiceUsage,
-  firstChoice,
-  mergeReports,
-  readUsage,
-  usageJson,
-  withCounts,
-} from "./usage.ts";
+import { firstChoice, mergeReports, readUsage, usageJson, withCounts } from "./usage.ts";
 
 const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
 

@@ -108,8 +108,8 @@ describe("chunks of a wire_a provider", () => {
   });
 
   test.each(upstreams)("that have a usage in the choice beside a null usage bill %s", (client) => {
-    const choice = { index: 0, delta: {}, finish_reason: "stop", usage };
-    const last = { ...delta({}), choices: [choice], usage: null };
+    const held = { index: 0, delta: {}, finish_reason: "stop", usage };
+    const last = { ...delta({}), choices: [held], usage: null };
     const { bridge } = playStream({ client, upstream: "wire_a" }, hi, last, done);
     expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
   });
