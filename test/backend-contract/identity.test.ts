@@ -348,6 +348,21 @@ describe("a new key that is revealed to its owner", () => {
     expect(await store.showReveal(randomBytes(32), SIGN_IN_MS)).toBeUndefined();
   });
 
+  test("is shown only while the session shows its organization", async () => {
+    const signIn = makeSignIn(makeClaim());
+    const { accountId, orgId } = await completeSignIn(store, signIn);
+    const { sessionId } = signIn.session;
+    const other = (await resolve(makeClaim())).orgId;
+    const joins = "insert into org_member (org_id, account_id, role) values ($1, $2, 'viewer')";
+    await backend.query(joins, [other, accountId]);
+    expect(await store.switchOrg(sessionId, other)).toBe(true);
+    expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
+    expect(await store.showReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
+    expect(await store.endReveal(sessionId, SIGN_IN_MS)).toBe(false);
+    await store.switchOrg(sessionId, orgId);
+    expect(await store.showReveal(sessionId, SIGN_IN_MS)).toBeDefined();
+  });
+
   test("moves with its browser to the next session, but not into another account", async () => {
     const first = await withReveal();
     const { sessionId } = first.session;

@@ -146,11 +146,9 @@ export class PostgresIdentityStore {
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
+  /** Undefined also while the session shows another organization than the key's. */
   async findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined> {
-    const { rows } = await this.#run<Row>(
-      `select ${revealColumns.sql} from console_reveal where session_id = $1 and expires_at > $2`,
-      [sessionId, new Date(nowMs)],
-    );
+    const { rows } = await this.#run<Row>(FIND_REVEAL_SQL, [sessionId, new Date(nowMs)]);
     return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
   }
 
@@ -295,6 +293,12 @@ const LIST_ORGS_SQL = `
   where m.account_id = $1
   order by m.joined_at, m.org_id limit $2`;
 
+const FIND_REVEAL_SQL = `
+  select ${revealColumns.sqlOf("r")}
+  from console_reveal r join console_session s using (session_id)
+    join console_account a using (account_id)
+  where session_id = $1 and r.expires_at > $2 and coalesce(s.org_id, a.org_id) = a.org_id`;
+
 const SHOW_REVEAL_SQL = `
   with shown as (
     select session_id, shown_at is null as is_first from console_reveal
@@ -303,9 +307,11 @@ const SHOW_REVEAL_SQL = `
   update console_reveal r set shown_at = coalesce(r.shown_at, $2)
   from shown, console_session s join console_account a using (account_id)
   where r.session_id = shown.session_id and s.session_id = r.session_id
+    and coalesce(s.org_id, a.org_id) = a.org_id
   returning ${revealColumns.sqlOf("r")}, a.account_id, a.org_id, shown.is_first`;
 
 const END_REVEAL_SQL = `
   delete from console_reveal r using console_session s join console_account a using (account_id)
   where r.session_id = $1 and r.expires_at > $2 and s.session_id = r.session_id
+    and coalesce(s.org_id, a.org_id) = a.org_id
   returning a.account_id, a.org_id, true as is_first`;
