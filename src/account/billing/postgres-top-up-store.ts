@@ -112,6 +112,8 @@ export class PostgresTopUpStore {
         new Date(fromMs),
         new Date(nowMs),
       ]);
+      // A rule of before, of lost cards or of test money, must not buy with a card saved now.
+      if (was.card_id === null) await client.query(sql.TURN_OFF, [orgId]);
       if (was.card_id !== null && was.card_id !== card.cardId) {
         await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
       }

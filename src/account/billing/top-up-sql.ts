@@ -7,25 +7,26 @@ const GAP = "interval '5 minutes'";
  * Sums the purchases that count towards the month's limit: started, pending and parked ones, and
  * granted ones even if refunded.
  */
-function monthSum(org: string, month: string): string {
+function monthSum(org: string, isTestMoney: string, month: string): string {
   return `coalesce((
     select sum(t.micro_usd) from top_up t join purchase p using (purchase_id)
-    where t.org_id = ${org} and t.created_at >= ${month}
+    where t.org_id = ${org} and p.is_test_money = ${isTestMoney} and t.created_at >= ${month}
       and p.state in ('created', 'pending', 'parked', 'granted')
   ), 0)::bigint`;
 }
 
-function hasOpen(org: string): string {
+function hasOpen(org: string, isTestMoney: string): string {
   return `exists (
     select from top_up t join purchase p using (purchase_id)
-    where t.org_id = ${org} and p.state in ('created', 'pending')
+    where t.org_id = ${org} and p.is_test_money = ${isTestMoney}
+      and p.state in ('created', 'pending')
   )`;
 }
 
 export const STATE = `
   select r.is_on, r.below, r.amount, r.month_max, r.paused_at, r.paused_reason, c.customer_id,
     c.card_id, c.card_brand, c.card_last4, c.card_exp_month, c.card_exp_year, c.setup_session_id,
-    ${monthSum("o.org_id", "$3")} as month_sum, ${hasOpen("o.org_id")} as has_open
+    ${monthSum("o.org_id", "$2", "$3")} as month_sum, ${hasOpen("o.org_id", "$2")} as has_open
   from org o
   left join top_up_rule r using (org_id)
   left join payment_customer c on c.org_id = o.org_id and c.is_test_money = $2
@@ -106,12 +107,12 @@ export const DUE = `
   left join account a on a.account_id = 'wallet:' || r.org_id
   where r.is_on and ($4::text is null or r.org_id = $4)
     and coalesce(a.credits - a.debits - a.owed, 0) < r.below
-    and not ${hasOpen("r.org_id")}
+    and not ${hasOpen("r.org_id", "$1")}
     and not exists (
       select from top_up t where t.org_id = r.org_id
         and t.created_at > $2::timestamptz - ${GAP}
     )
-    and ${monthSum("r.org_id", "$3")} + r.amount <= r.month_max
+    and ${monthSum("r.org_id", "$1", "$3")} + r.amount <= r.month_max
   order by r.org_id limit $5`;
 
 export const INSERT_PURCHASE = `
@@ -162,8 +163,9 @@ export const FAIL = `
   where t.purchase_id = k.purchase_id and t.failure is null
   returning k.was`;
 
+// The month's sum counts test money too.
 export const LIST = `
   select r.org_id, o.name, r.is_on, r.below, r.amount, r.month_max, r.paused_at, r.paused_reason,
-    ${monthSum("r.org_id", "$1")} as month_sum
+    ${monthSum("r.org_id", "p.is_test_money", "$1")} as month_sum
   from top_up_rule r join org o using (org_id)
   order by r.paused_at desc nulls last, r.is_on desc, r.org_id limit $2`;

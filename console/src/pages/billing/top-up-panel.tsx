@@ -36,7 +36,7 @@ export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {
 
 function State({ topUp }: { readonly topUp: TopUp }) {
   if (topUp.pause !== null) return <StatusBadge tone="bad">Paused</StatusBadge>;
-  const isOn = topUp.rule?.is_on === true;
+  const isOn = topUp.rule?.is_on === true && topUp.card !== null;
   return <StatusBadge tone={isOn ? "ok" : "quiet"}>{isOn ? "Active" : "Off"}</StatusBadge>;
 }
 
@@ -67,7 +67,7 @@ function Progress({ topUp }: { readonly topUp: TopUp }) {
   const spent = `${showCents(topUp.month_spent_usd)} of ${showCents(most)} used this month (UTC).`;
   return (
     <Text role="status">
-      {rule.is_on
+      {rule.is_on && topUp.card !== null
         ? `When the balance falls below ${showCents(below)}, buy ${showCents(amount)}. At most ${showCents(most)} a month.`
         : "Automatic top-up is off."}{" "}
       {spent}
