@@ -7,7 +7,7 @@ import {
   warnWith,
 } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
-import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
+import type { DueDelivery, TryAnswer } from "./alert-store.ts";
 import { alertLink, alertText } from "./alert-text.ts";
 import type { AlertQueue } from "./postgres-alert-queue.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
@@ -107,7 +107,9 @@ export class AlertWorker {
     const { queue, webhook, log } = this.#deps;
     try {
       const send = delivery.channel === "email" ? this.#mail(delivery) : webhook(delivery);
-      await queue.end(delivery, toDeliveryEnd(delivery, await send));
+      const tried = await send;
+      const retryMs = tried.end === "failed" ? RETRY_MS[delivery.tries - 1] : undefined;
+      await queue.end(delivery, tried, retryMs);
     } catch (fault) {
       log.warn({ err: fault }, "the end of an alert's delivery could not be recorded");
     }
@@ -139,17 +141,6 @@ export class AlertWorker {
 }
 
 const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed" } as const;
-
-function toDeliveryEnd({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
-  if (end === "delivered") return { isDelivered: true, answer };
-  return {
-    isDelivered: false,
-    answer,
-    retryMs: end === "failed" ? RETRY_MS[tries - 1] : undefined,
-    isGone: end === "gone",
-    isUnsent: end === "unsent",
-  };
-}
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;

@@ -1,5 +1,5 @@
 import { type ChangedBy, formatUsd, microUsd } from "../../kernel/index.ts";
-import type { ChargeUpdate, SessionUpdate } from "./billing.ts";
+import type { ChargeUpdate, FoundCheckout, SessionUpdate } from "./billing.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { BillingParts } from "./stripe-payments.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
@@ -83,12 +83,6 @@ export async function recoverPayments(
     await attempted(claim.claimId, () => service.takeClaim(claim));
   }
   return { sessions, purchases, granted, claims, unknownOrgs, failed };
-}
-
-interface FoundCheckout {
-  readonly session: SessionUpdate;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
 }
 
 async function recoverPurchase(

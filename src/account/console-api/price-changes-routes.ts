@@ -1,6 +1,6 @@
 import { ExpiringCache, formatUsd, instant, type OrgId, type Usage } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { PriceChanges, PriceNotice } from "./contract/catalog.ts";
+import { type PriceChanges, PriceNotice } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 import {
@@ -18,6 +18,7 @@ import {
 import type { SizedTokens } from "../../gateway/index.ts";
 import { sortBounds, toSizedUse } from "./model-costs.ts";
 import { lastDays } from "./overview.ts";
+import { present } from "./present.ts";
 import { presentTiers } from "./present-model.ts";
 import { presentPrices } from "./present-request.ts";
 
@@ -128,8 +129,7 @@ export function priceNotice(
   use: ListingUse,
   bounds: readonly number[],
 ): PriceNotice {
-  const { listing, name, fromMs, before, after } = change;
-  const from = instant(fromMs);
+  const { listing, before, after } = change;
   const hasTiers = changeBounds([change]).length > 0;
   const computeCost = (prices: PriceSheet): string => {
     if (use.sized === undefined) return formatUsd(leastCostElsewhere(prices, use.usage));
@@ -138,21 +138,16 @@ export function priceNotice(
     const tokens = billed.map((each) => toSizedUse(each, bounds));
     return formatUsd(costElsewhere(prices, tokens));
   };
-  return {
-    notice_id: `${listing.id}@${from}`,
-    model: listing.modelId,
-    name,
-    provider: listing.providerId,
-    provider_name: listing.providerName,
-    from,
+  const record = { ...listing, ...change, requests: use.requests };
+  return present(PriceNotice, record, {
+    notice_id: `${listing.id}@${instant(change.fromMs)}`,
     old: { prices: presentPrices(before), price_tiers: presentTiers(before) },
     new: { prices: presentPrices(after), price_tiers: presentTiers(after) },
     is_rise: isRise(before, after),
-    requests: use.requests,
     cost_old_usd: computeCost(before),
     cost_new_usd: computeCost(after),
     is_at_least: hasTiers && use.sized === undefined,
-  };
+  });
 }
 
 /** Two results are equal if customers pay the same, even if the provider's own price changes. */
