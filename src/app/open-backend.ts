@@ -62,7 +62,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { config, schema = "check" } = options;
   const password = databasePassword(config, options.hide);
   if (config.databaseUrl !== "") return await openOwn({ ...options, password }, schema);
-  const named = ADDRESSES.find(({ setting }) => config[setting] !== "");
+  const named = DATABASE_ADDRESSES.find(({ setting }) => config[setting] !== "");
   if (named !== undefined) {
     throw new NoDatabaseFault(
       `${named.variable} is set and DATABASE_URL is not; set both, or none for the embedded PostgreSQL`,
@@ -79,7 +79,8 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
   return await openEmbedded(options, schema);
 }
 
-const ADDRESSES = [
+export const DATABASE_ADDRESSES = [
+  { setting: "databaseUrl", variable: "DATABASE_URL" },
   { setting: "databaseDirectUrl", variable: "DATABASE_DIRECT_URL" },
   { setting: "databaseReportsUrl", variable: "DATABASE_REPORTS_URL" },
 ] as const;

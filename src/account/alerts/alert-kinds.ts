@@ -64,6 +64,12 @@ function pauseText(reason: string): string {
   return known === undefined ? "Automatic top-up is paused." : pauseSentence(known);
 }
 
+const EXPIRING_KEY = {
+  key_id: "key_5f0c1b2a3d4e5f60718293a4",
+  key_name: "contractor",
+  expires_at: "2027-01-31T00:00:00.000Z",
+};
+
 interface KindInfo {
   readonly label: string;
   /** When the event occurs, in one sentence, for the guide to alerts. */
@@ -196,12 +202,7 @@ export const ALERT_KINDS = {
   "key.expiring": {
     label: "Key expires soon",
     when: "A key expires within 7 days, and again within 1 day",
-    example: {
-      key_id: "key_5f0c1b2a3d4e5f60718293a4",
-      key_name: "contractor",
-      expires_at: "2027-01-31T00:00:00.000Z",
-      days: 7,
-    },
+    example: { ...EXPIRING_KEY, days: 7 },
     words: (fact) => ({
       subject: `A key expires in less than ${fact("days")} day${fact("days") === "1" ? "" : "s"}`,
       sentence:
@@ -213,11 +214,7 @@ export const ALERT_KINDS = {
   "key.expired": {
     label: "Key expired",
     when: "A key has expired and is refused",
-    example: {
-      key_id: "key_5f0c1b2a3d4e5f60718293a4",
-      key_name: "contractor",
-      expires_at: "2027-01-31T00:00:00.000Z",
-    },
+    example: EXPIRING_KEY,
     words: (fact) => ({
       subject: "A key has expired",
       sentence:
