@@ -4,8 +4,7 @@ import type { PurchaseService } from "./purchase-service.ts";
 import type { BillingParts } from "./stripe-payments.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
 
-const DAY_MS = 86_400_000;
-const CHECKOUT_AGE_MAX_MS = DAY_MS;
+const CHECKOUT_AGE_MAX_MS = 86_400_000;
 const PURCHASE_ID = /^pur_[0-9A-Za-z_-]{1,60}$/;
 
 export interface RecoveredPayments {
