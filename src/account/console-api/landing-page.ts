@@ -62,13 +62,10 @@ function renderFigures(models: readonly ListedModel[]): string {
   const providers = new Set(
     models.flatMap(({ deployments }) => deployments.map(({ providerId }) => providerId)),
   ).size;
-  const paid = models
+  const [lowest] = models
     .flatMap((model) => findPrices(model)?.prompt ?? [])
-    .filter((each) => each > 0n);
-  const lowest = paid.reduce<bigint | undefined>(
-    (low, each) => (low === undefined || each < low ? each : low),
-    undefined,
-  );
+    .filter((each) => each > 0n)
+    .toSorted((a, b) => (a < b ? -1 : 1));
   const figures = [
     [String(models.length), models.length === 1 ? "model" : "models"],
     [String(providers), providers === 1 ? "provider" : "providers"],
