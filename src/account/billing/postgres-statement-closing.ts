@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { idsOfDay, isoDay, type ReportSources } from "../../gateway/index.ts";
+import { DAY_MS, idsOfDay, isoDay, type ReportSources } from "../../gateway/index.ts";
 import {
   type Clock,
   Job,
@@ -21,7 +21,6 @@ const PIECE_MAX_MS = 10_000;
 const MONTHS_PER_CALL = 24;
 /** A month can have charges of requests admitted before it, mostly at most this many days. */
 const DAYS_BEFORE = 7;
-const DAY_MS = 86_400_000;
 
 /**
  * Closes statements of past months for every organization with credits or usage, in the order of

@@ -2,14 +2,13 @@ import { defined, ExpiringCache, instant } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { AnswerOf, FiguresAt, ListingFigures, ProviderFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
-import { type ListingSums, computeFigures } from "../../gateway/index.ts";
+import { computeFigures, HOUR_MS, type ListingSums } from "../../gateway/index.ts";
 import type { Handlers } from "./handler.ts";
 import { CachedRead } from "./cached-read.ts";
 import { lastDays } from "./overview.ts";
 import { PublicDocument } from "./public-document.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 
-const HOUR_MS = 3_600_000;
 const DAYS = 30;
 const HOURS = 48;
 /** How long an organization's figures are cached; their sums change once an hour. */
