@@ -32,7 +32,10 @@ const HOUR_MS = 3_600_000;
 const PURCHASES_PER_HOUR_MAX = 30;
 const TOP_UP_TICK_MS = 5_000;
 
-export interface BillingOptions {
+export interface BillingOptions extends Pick<
+  BillingParts,
+  "store" | "consoleUrl" | "seller" | "clock" | "log"
+> {
   readonly config: Pick<
     ConsoleConfig,
     | "stripeSecretKey"
@@ -50,13 +53,7 @@ export interface BillingOptions {
     readonly secretKey: string;
     readonly webhookSecret: string;
   };
-  readonly store: PurchaseStore;
   readonly topUpStore: TopUpStore;
-  /** Called at each checkout, for the console address to which payers return. */
-  readonly consoleUrl: () => string;
-  readonly seller: () => Seller;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 interface StripeBillingOptions extends BillingOptions {

@@ -41,6 +41,7 @@ export interface BillingParts {
   readonly isTestMoney: boolean;
   readonly bounds: PurchaseBounds;
   readonly seller: () => Seller;
+  /** Called at each checkout, for the console address to which payers return. */
   readonly consoleUrl: () => string;
   readonly clock: Clock;
   readonly log: Logger;

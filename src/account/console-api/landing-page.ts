@@ -1,20 +1,17 @@
 import { type Deployment, describeModel, type ListedModel } from "../../catalog/index.ts";
-import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
+import { type Config, escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
 import { perMillion } from "./present-request.ts";
 
 /** The command that prints a sign-in link, when it is run in a folder of the sources. */
 export const PRINT_LINK = "<pre><code>npm run tokenmarket -- console-link</code></pre>";
 
-export interface Landing {
+export interface Landing extends Pick<Config, "support" | "privacyUrl" | "termsUrl"> {
   readonly signInName: string | null;
   readonly isLocal: boolean;
   /** The console's path to open after signing in; undefined for the start page. */
   readonly back: string | undefined;
   readonly reason: string | undefined;
   readonly requestId: string | undefined;
-  readonly support: string;
-  readonly privacyUrl: string;
-  readonly termsUrl: string;
   readonly gatewayUrl: string;
   /** Models for sale, newest first. */
   readonly models: readonly ListedModel[];
