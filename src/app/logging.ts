@@ -20,15 +20,12 @@ export interface Logging {
 }
 
 /** Opens a log of JSON lines. Lines are written in batches, with secrets blanked out. */
-export function openLogging({
-  level,
-  secrets,
-  output,
-}: {
+export function openLogging(options: {
   readonly level: string;
   readonly secrets: readonly string[];
   readonly output: TextOutput;
 }): Logging {
+  const { level, secrets, output } = options;
   const hidden = new HiddenValues(secrets);
   const batches = inBatches(output);
   const redacting = new Writable({

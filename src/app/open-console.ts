@@ -167,7 +167,7 @@ export async function openConsole(
     inFlight: () => console.inFlight(),
     start: (): void => {
       billing.start();
-      worker.start();
+      worker.job.start();
       jobs.push(
         startUsageRollup({ rollup: backend.usageRollup, log }),
         startStatementClosing({ closing: backend.statementClosing, clock, log }),

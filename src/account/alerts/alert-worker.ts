@@ -35,7 +35,7 @@ export interface AlertWorkerDeps {
 /** Every instance runs a worker; the database gives a delivery to one of them at a time. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
-  readonly #job: Job;
+  readonly job: Job;
   readonly #underWay = new Set<Promise<void>>();
   #noticedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -45,15 +45,11 @@ export class AlertWorker {
       deps.log,
       "alerts could not be noticed or delivered; this will be retried",
     );
-    this.#job = new Job(TICK_MS, () => this.#noticeAndDeliver(), failed);
-  }
-
-  start(): void {
-    this.#job.start();
+    this.job = new Job(TICK_MS, () => this.#noticeAndDeliver(), failed);
   }
 
   async close(): Promise<void> {
-    await this.#job.close();
+    await this.job.close();
     await Promise.all(this.#underWay);
     this.#deps.mailer?.close();
   }
@@ -83,7 +79,7 @@ export class AlertWorker {
 
   async #fill(): Promise<number> {
     const free = PLACES - this.#underWay.size;
-    if (free === 0 || this.#job.isStopping) return 0;
+    if (free === 0 || this.job.isStopping) return 0;
     const due = await this.#deps.queue.takeDue(free);
     for (const delivery of due) {
       const run = this.#deliver(delivery).finally(() => this.#underWay.delete(run));

@@ -1,6 +1,5 @@
 import {
   type ChangedBy,
-  type Clock,
   type ConsoleConfig,
   createRecordId,
   defined,
@@ -15,7 +14,7 @@ import {
 import { orgPage } from "../identity/console-address.ts";
 import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
 import { amountProblem, pauseBetweenAsks, StripeTopUps, type TopUps } from "./stripe-top-ups.ts";
-import { type Company, type Seller } from "./company.ts";
+import type { Company } from "./company.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";

@@ -156,11 +156,8 @@ function groupSums(
   return groups;
 }
 
-function toListingKey({
-  modelId,
-  providerId,
-}: Pick<ListingSums, "modelId" | "providerId">): string {
-  return `${modelId} ${providerId}`;
+function toListingKey(of: Pick<ListingSums, "modelId" | "providerId">): string {
+  return `${of.modelId} ${of.providerId}`;
 }
 
 function computeExact(sums: readonly ListingSums[]): Figures {

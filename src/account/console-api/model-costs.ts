@@ -239,11 +239,8 @@ function findLacks(model: ListedModel, { catalog, chat }: Compared): ComparedMod
 const DAYS = 30;
 const MODELS_MAX = 4;
 
-export function modelCostHandlers({
-  catalog,
-  reports,
-  clock,
-}: ConsoleDeps): Handlers<"GET /api/console/model-costs"> {
+export function modelCostHandlers(deps: ConsoleDeps): Handlers<"GET /api/console/model-costs"> {
+  const { catalog, reports, clock } = deps;
   return {
     "GET /api/console/model-costs": async ({ session, query }) => {
       const ids = readIds(query.models);

@@ -17,15 +17,12 @@ import {
   type SuspectListing,
   VERIFIED_FOR_MS,
 } from "../../gateway/index.ts";
-import type { CheckFinding, CheckFlaw } from "./contract.ts";
+import type { CheckFinding, CheckFlaw, Suspicion } from "./contract.ts";
 import { present } from "./present.ts";
 import { hostTexts, publicText } from "./public-text.ts";
 
-export function verificationHandlers({
-  catalog,
-  verification,
-  verdicts,
-}: ConsoleDeps): Handlers<keyof typeof verificationRoutes> {
+export function verificationHandlers(deps: ConsoleDeps): Handlers<keyof typeof verificationRoutes> {
+  const { catalog, verification, verdicts } = deps;
   return {
     "GET /api/console/verification": async ({ query }) => {
       const hasChecks = query.provider !== undefined;
@@ -90,10 +87,7 @@ export function presentRun(listing: JudgedListing, run: ListingVerdict): Conform
   });
 }
 
-function presentSuspicion({
-  sinceMs,
-  breaches,
-}: SuspectListing): NonNullable<ListingTrust["suspect"]> {
+function presentSuspicion({ sinceMs, breaches }: SuspectListing): Suspicion {
   const share = (count: number): number =>
     count === 0 ? 0 : Math.max(1, Math.round((100 * count) / Math.max(count, breaches.answers)));
   return {

@@ -35,12 +35,9 @@ const SUMS_PAUSE_MS = 250;
  */
 export async function createBackup(
   server: BackupServer,
-  {
-    to,
-    clock,
-    onProgress = () => undefined,
-  }: { readonly to: string; readonly clock: Clock; readonly onProgress?: OnProgress },
+  options: { readonly to: string; readonly clock: Clock; readonly onProgress?: OnProgress },
 ): Promise<{ readonly folder: string; readonly manifest: BackupManifest }> {
+  const { to, clock, onProgress = () => undefined } = options;
   const name = `base-${new Date(clock.nowMs()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
   const folder = join(resolve(to), name);
   const staged = `${folder}.partial`;
