@@ -15,12 +15,7 @@ import {
 
 type AlertFact = string | number | null;
 
-interface Words {
-  readonly subject: string;
-  readonly sentence: string;
-  readonly path: string;
-  readonly action: string;
-}
+type Words = Readonly<Record<"subject" | "sentence" | "path" | "action", string>>;
 
 const ADD_CREDIT = { path: "/billing", action: "Add credit" };
 const BILLING = { path: "/billing", action: "Open billing" };

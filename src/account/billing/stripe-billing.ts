@@ -47,11 +47,7 @@ export interface BillingOptions extends Pick<
   /** Called at each use, so that a secret can be replaced without a restart. Default: `config`. */
   readonly secrets?: () => Pick<ConsoleConfig, "stripeSecretKey" | "stripeWebhookSecret">;
   /** If set, this test checkout replaces the Stripe account of `config`. */
-  readonly testCheckout?: {
-    readonly url: string;
-    readonly secretKey: string;
-    readonly webhookSecret: string;
-  };
+  readonly testCheckout?: Readonly<Record<"url" | "secretKey" | "webhookSecret", string>>;
   readonly topUpStore: TopUpStore;
 }
 
