@@ -9,7 +9,6 @@ import { lastDays } from "./overview.ts";
 import { PublicDocument } from "./public-document.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 
-const DAYS = 30;
 const HOURS = 48;
 /** How long an organization's figures are cached; their sums change once an hour. */
 const KEPT_MS = 60_000;
@@ -36,7 +35,7 @@ export function listingFigureHandlers(
       const known = kept.get(key, clock.monotonicMs());
       if (known !== undefined) return known;
       const nowMs = clock.nowMs();
-      const { fromMs: dayMs } = lastDays(nowMs, DAYS);
+      const { fromMs: dayMs } = lastDays(nowMs);
       const from = { dayMs, hourMs: nowMs - HOURS * HOUR_MS };
       const filter = defined({ orgId, modelId: model, providerId: provider });
       return await gates.reads.run(orgId, async () => {
@@ -61,7 +60,7 @@ const NOT_SHOWN = PublicDocument.of(
 /** The published figures of public listings. Their sums are read at most once in ten minutes. */
 function openPublishedFigures({ listingFigures, config, catalog, clock }: ConsoleDeps) {
   const documents = new ExpiringCache<PublicDocument>(KEPT_MS, KEPT_ANSWERS_MAX);
-  const readDays = () => listingFigures.published(lastDays(clock.nowMs(), DAYS).fromMs);
+  const readDays = () => listingFigures.published(lastDays(clock.nowMs()).fromMs);
   const published = new CachedRead(readDays, clock, PUBLISHED_KEPT_MS);
   return async (query: ListingQuery): Promise<PublicDocument> => {
     if (!config.listingsPublicFigures) return NOT_SHOWN;

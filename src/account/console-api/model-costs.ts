@@ -236,7 +236,6 @@ function findLacks(model: ListedModel, { catalog, chat }: Compared): ComparedMod
   });
 }
 
-const DAYS = 30;
 const MODELS_MAX = 4;
 
 export function modelCostHandlers(deps: ConsoleDeps): Handlers<"GET /api/console/model-costs"> {
@@ -247,7 +246,7 @@ export function modelCostHandlers(deps: ConsoleDeps): Handlers<"GET /api/console
       if (ids instanceof ConsoleRefusal) return ids;
       const { orgId } = session;
       const { current } = catalog;
-      const range = { orgId, ...lastDays(clock.nowMs(), DAYS) };
+      const range = { orgId, ...lastDays(clock.nowMs()) };
       const { of } = query;
       const models = ids.flatMap((id) => current.find(id) ?? []);
       const compared = { catalog: current, ids, models };

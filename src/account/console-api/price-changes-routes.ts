@@ -22,7 +22,6 @@ import { present } from "./present.ts";
 import { presentTiers } from "./present-model.ts";
 import { presentPrices } from "./present-request.ts";
 
-const DAYS = 30;
 const NOTICES_MAX = 20;
 /** How long notices are cached: every page reads them, and changes are announced days ahead. */
 const KEPT_MS = 60_000;
@@ -62,7 +61,7 @@ async function readNotices(
   orgId: OrgId,
   changes: readonly ComingChange[],
 ): Promise<PriceNotice[]> {
-  const range = { orgId, ...lastDays(clock.nowMs(), DAYS) };
+  const range = { orgId, ...lastDays(clock.nowMs()) };
   const { groups } = await reports.report(range, "model");
   const used = groups.flatMap(({ group }) =>
     changes.filter(({ listing }) => listing.modelId === group),
