@@ -92,11 +92,7 @@ export function readOutbound(
   };
 }
 
-interface TlsFiles {
-  readonly caFile: string;
-  readonly certFile: string;
-  readonly keyFile: string;
-}
+type TlsFiles = Readonly<Record<"caFile" | "certFile" | "keyFile", string>>;
 
 function buildContext({ caFile, certFile, keyFile }: TlsFiles): SecureContext | undefined {
   if (caFile === "" && certFile === "" && keyFile === "") return undefined;

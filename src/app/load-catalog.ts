@@ -2,9 +2,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import {
-  type Catalog,
   type CatalogIssue,
-  type CatalogNote,
+  type CatalogOutcome,
   compileCatalog,
   type KeyOwners,
   type ManifestFile,
@@ -47,17 +46,13 @@ export interface CatalogSources {
 }
 
 export type LoadedCatalog =
-  | {
-      readonly ok: true;
-      readonly catalog: Catalog;
-      readonly notes: readonly CatalogNote[];
-      readonly keyOwners: KeyOwners;
+  | Exclude<CatalogOutcome, { readonly ok: true }>
+  | (Extract<CatalogOutcome, { readonly ok: true }> & {
       /** How each provider is paid, by provider id. */
       readonly settlementTerms: ReadonlyMap<string, SettlementTerms>;
       /** Manifests left out for their private addresses, which the settings do not allow. */
       readonly leftOut: readonly string[];
-    }
-  | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
+    });
 
 /** Why a manifest is left out of the catalog. */
 export const PRIVATE_NOTE = "its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it";

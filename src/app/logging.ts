@@ -20,15 +20,12 @@ export interface Logging {
 }
 
 /** Opens a log of JSON lines. Lines are written in batches, with secrets blanked out. */
-export function openLogging({
-  level,
-  secrets,
-  output,
-}: {
+export function openLogging(options: {
   readonly level: string;
   readonly secrets: readonly string[];
   readonly output: TextOutput;
 }): Logging {
+  const { level, secrets, output } = options;
   const hidden = new HiddenValues(secrets);
   const batches = inBatches(output);
   const redacting = new Writable({
@@ -56,15 +53,11 @@ const REPLACED_SECRETS_MAX = 100;
 class HiddenValues {
   readonly #first: readonly string[];
   #later: readonly string[] = [];
-  #redact: (text: string) => string;
+  redact: (text: string) => string;
 
   constructor(secrets: readonly string[]) {
     this.#first = secrets.map(jsonText);
-    this.#redact = redactor(this.#first);
-  }
-
-  redact(text: string): string {
-    return this.#redact(text);
+    this.redact = redactor(this.#first);
   }
 
   add(secrets: readonly string[]): void {
@@ -72,7 +65,7 @@ class HiddenValues {
     const fresh = secrets.map(jsonText).filter((secret) => !known.has(secret));
     if (fresh.length === 0) return;
     this.#later = [...this.#later, ...fresh].slice(-REPLACED_SECRETS_MAX);
-    this.#redact = redactor([...this.#first, ...this.#later]);
+    this.redact = redactor([...this.#first, ...this.#later]);
   }
 }
 

@@ -61,8 +61,8 @@ export class NoDatabaseFault extends Error {
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { config, schema = "check" } = options;
   const password = databasePassword(config, options.hide);
-  if (config.databaseUrl !== "") return await openOwn({ ...options, password }, schema);
-  const named = ADDRESSES.find(({ setting }) => config[setting] !== "");
+  if (config.databaseUrl !== "") return await openOwn({ ...options, password });
+  const named = DATABASE_ADDRESSES.find(({ setting }) => config[setting] !== "");
   if (named !== undefined) {
     throw new NoDatabaseFault(
       `${named.variable} is set and DATABASE_URL is not; set both, or none for the embedded PostgreSQL`,
@@ -76,21 +76,19 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
         "`tokenmarket migrate`",
     );
   }
-  return await openEmbedded(options, schema);
+  return await openEmbedded(options);
 }
 
-const ADDRESSES = [
+export const DATABASE_ADDRESSES = [
+  { setting: "databaseUrl", variable: "DATABASE_URL" },
   { setting: "databaseDirectUrl", variable: "DATABASE_DIRECT_URL" },
   { setting: "databaseReportsUrl", variable: "DATABASE_REPORTS_URL" },
 ] as const;
 
-type Schema = NonNullable<BackendOptions["schema"]>;
-
 async function openOwn(
   options: BackendOptions & Pick<DatabaseOptions, "password">,
-  schema: Schema,
 ): Promise<Backend> {
-  const { config, log, by, password } = options;
+  const { config, log, password } = options;
   const { databaseUrl: connectionString } = config;
   const directConnectionString = config.databaseDirectUrl || connectionString;
   const isShared = directConnectionString !== connectionString;
@@ -111,8 +109,7 @@ async function openOwn(
       log,
       ...pickSizes(config),
     },
-    schema,
-    by,
+    options,
   );
   const missing = await opened.missingSettings();
   if (missing.includes("synchronous_commit")) {
@@ -123,8 +120,8 @@ async function openOwn(
   return { ...opened, dataDir: undefined, embedded: undefined };
 }
 
-async function openEmbedded(options: BackendOptions, schema: Schema): Promise<Backend> {
-  const { config, log, by } = options;
+async function openEmbedded(options: BackendOptions): Promise<Backend> {
+  const { config, log } = options;
   const server = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     log,
@@ -132,7 +129,7 @@ async function openEmbedded(options: BackendOptions, schema: Schema): Promise<Ba
   });
   try {
     const { connectionString } = server;
-    const opened = await openStores({ connectionString, log, ...pickSizes(config) }, schema, by);
+    const opened = await openStores({ connectionString, log, ...pickSizes(config) }, options);
     return {
       ...opened,
       dataDir: server.dataDir,
@@ -154,8 +151,7 @@ function pickSizes(config: Config): { readonly reportTimeoutMs: number; readonly
 
 async function openStores(
   options: DatabaseOptions,
-  schema: Schema,
-  by: ChangedBy | undefined,
+  { schema = "check", by }: BackendOptions,
 ): Promise<PostgresBackend & { readonly migrated: readonly string[] }> {
   const backend = openPostgresBackend(options);
   try {

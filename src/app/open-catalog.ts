@@ -45,17 +45,8 @@ export type GoodCatalog = Extract<LoadedCatalog, { ok: true }>;
 
 export function catalogSources(options: CatalogOptions): CatalogSources {
   const { config, env, clock, rewriteManifests, secrets } = options;
-  return {
-    manifestsDir: config.manifestsDir,
-    env,
-    clock,
-    allowPrivateUpstreams: config.allowPrivateUpstreams,
-    poolsFile: config.poolsFile,
-    providerKeyOrigins: config.providerKeyOrigins,
-    decisionsPublicForm: config.decisionsPublicForm,
-    staleAfterDays: config.staleAfterDays,
-    ...defined({ fileProblems: secrets?.problems, rewrite: rewriteManifests }),
-  };
+  const own = defined({ fileProblems: secrets?.problems, rewrite: rewriteManifests });
+  return { ...config, env, clock, ...own };
 }
 
 export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog> {

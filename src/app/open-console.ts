@@ -40,7 +40,7 @@ import {
   normaliseEmail,
   openMailer,
   programSchemaLevel,
-  splitAddresses,
+  splitList,
 } from "../kernel/index.ts";
 import { ForeignNames } from "../upstream/index.ts";
 import { checkConnection } from "./check-connection.ts";
@@ -167,7 +167,7 @@ export async function openConsole(
     inFlight: () => console.inFlight(),
     start: (): void => {
       billing.start();
-      worker.start();
+      worker.job.start();
       jobs.push(
         startUsageRollup({ rollup: backend.usageRollup, log }),
         startStatementClosing({ closing: backend.statementClosing, clock, log }),
@@ -221,9 +221,7 @@ function openAlerts(
   const names = new ForeignNames(webhookNameServers.split(/[\s,]+/).filter((each) => each !== ""));
   const webhook = openWebhookSender({ clock, vault, allowPrivate, names });
   const queue = backend.alertQueue;
-  const { purchaseStore, statementStore, companyStore, accountStore } = backend;
-  const stores = { purchaseStore, statementStore, companyStore, accountStore };
-  const documentOf = openAlertDocuments(stores, () => sellerOf(config, consoleUrl()));
+  const documentOf = openAlertDocuments(backend, () => sellerOf(config, consoleUrl()));
   return {
     worker: new AlertWorker({ queue, mailer, webhook, consoleUrl, documentOf, clock, log }),
     alerts: {
@@ -250,7 +248,7 @@ function openOperator(
   { serve, ledger }: GatewayParts,
 ): ConsoleDeps["operator"] {
   return {
-    emails: new Set(splitAddresses(config.operators).map(normaliseEmail)),
+    emails: new Set(splitList(config.operators).map(normaliseEmail)),
     orgs: backend.orgDirectory,
     credit: backend.creditStore,
     purchases: backend.purchaseStore,

@@ -62,7 +62,7 @@ export async function openFeatures(options: FeatureOptions, holder: CatalogHolde
 }
 
 async function compose(options: FeatureOptions, holder: CatalogHolder, stack: DisposalStack) {
-  const { config, backend, events } = options;
+  const { config, clock, log, backend, events } = options;
   const addresses = { gatewayUrl: "", consoleUrl: "" };
   const known = {
     consoleUrl: () => addresses.consoleUrl,
@@ -78,7 +78,8 @@ async function compose(options: FeatureOptions, holder: CatalogHolder, stack: Di
   const opened = { ...prepared, catalog: holder, ledger, limits, standing };
   const serving = openServing(options, opened);
   const { serve } = serving;
-  const tracing = await openTraces(options, stack);
+  const tracing = await openTracing({ config, clock, log, version: programVersion() });
+  if (tracing !== undefined) stack.use(tracing);
   stack.defer(() => serve.upstream.close());
   stack.use(serving);
   const videos = openVideos(options, serve);
@@ -126,15 +127,6 @@ async function compose(options: FeatureOptions, holder: CatalogHolder, stack: Di
     instanceId: ledger.instanceId,
     close: () => stack.close(),
   };
-}
-
-async function openTraces(
-  { config, clock, log }: FeatureOptions,
-  stack: DisposalStack,
-): Promise<OpenTracing | undefined> {
-  const tracing = await openTracing({ config, clock, log, version: programVersion() });
-  if (tracing !== undefined) stack.use(tracing);
-  return tracing;
 }
 
 function joinLedger(options: FeatureOptions, counts: LedgerCounts): Promise<OpenedLedger> {

@@ -15,9 +15,6 @@ export function ownKeyOpener(vault: KeyVault): (ownKey: OwnKey) => string {
   return (ownKey) => vault.open(ownKey.sealedKey, ownKey);
 }
 
-export function sealedTables({
-  connectionStore,
-  webhookSecrets,
-}: Pick<PostgresBackend, "connectionStore" | "webhookSecrets">): readonly SealedRows[] {
-  return [connectionStore, webhookSecrets];
+export function sealedTables(stores: PostgresBackend): readonly SealedRows[] {
+  return [stores.connectionStore, stores.webhookSecrets];
 }

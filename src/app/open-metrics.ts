@@ -63,10 +63,10 @@ export function openMetrics(sources: MetricSources) {
   ];
   return {
     exposition: new Exposition(families, processMetrics()),
-    start: () => books.start(),
+    start: () => books.job.startNow(),
     close: async () => {
       loop.close();
-      await books.close();
+      await books.job.close();
     },
   };
 }
@@ -210,11 +210,11 @@ class BooksWatch {
   readonly #clock: Clock;
   #figures: BooksFigures | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
-  readonly #job: Job;
+  readonly job: Job;
 
   constructor({ backend, clock, log }: Pick<MetricSources, "backend" | "clock" | "log">) {
     this.#clock = clock;
-    this.#job = new Job(
+    this.job = new Job(
       READ_EVERY_MS,
       async () => {
         this.#figures = await backend.readBooksFigures();
@@ -227,13 +227,5 @@ class BooksWatch {
   get figures(): BooksFigures | undefined {
     const isKept = this.#clock.monotonicMs() - this.#readAtMs < KEPT_MS;
     return isKept ? this.#figures : undefined;
-  }
-
-  start(): void {
-    this.#job.startNow();
-  }
-
-  close(): Promise<void> {
-    return this.#job.close();
   }
 }

@@ -83,11 +83,11 @@ export class Answers {
     return await this.get(readText(flags, name), { ...needed, flag, read });
   }
 
-  /** Asks a yes-or-no question. Without a terminal, the answer is the fallback. */
-  async confirm(question: string, fallback: boolean): Promise<boolean> {
-    if (this.#lines === undefined) return fallback;
-    const answer = (await this.#line(`${question} [${fallback ? "Y/n" : "y/N"}]: `)).trim();
-    return answer === "" ? fallback : /^y(es)?$/i.test(answer);
+  /** Asks a yes-or-no question. Without a terminal, the answer is no. */
+  async confirm(question: string): Promise<boolean> {
+    if (this.#lines === undefined) return false;
+    const answer = await this.#line(`${question} [y/N]: `);
+    return /^y(es)?$/i.test(answer.trim());
   }
 
   /** Throws a `UsageFault` that names all flags that were missing so far, if there are any. */

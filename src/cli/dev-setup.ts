@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { digestHex } from "../gateway/index.ts";
-import type { Backend, GatewayOptions, RunningGateway } from "../app/index.ts";
+import type { Backend, RunningGateway } from "../app/index.ts";
 import {
   byGateway,
   type Config,
@@ -14,13 +14,6 @@ import { type Simulator, startSimulator, startTestCheckout } from "../dev/index.
 import { clock } from "./command-context.ts";
 import { makeKey } from "./first-run/open-account.ts";
 
-export interface Development {
-  /** Points the simulator's manifests at the running simulator; sells credit for test money. */
-  readonly parts: Required<Pick<GatewayOptions, "rewriteManifests" | "testCheckout">>;
-  welcome(gateway: RunningGateway, logFile: string | undefined): Promise<string>;
-  close(): Promise<void>;
-}
-
 const SIMULATOR_PORT = 9100;
 const SIMULATOR_ADDRESS = `http://127.0.0.1:${SIMULATOR_PORT}/`;
 const TEST_CREDIT = microUsd(25_000_000n);
@@ -29,7 +22,7 @@ const OWNER_EMAIL = "dev@localhost";
 const KEY_FILE = "dev-key";
 const DEVELOPMENT = byGateway("dev");
 
-export async function prepareDevelopment(config: Config, backend: Backend): Promise<Development> {
+export async function prepareDevelopment(config: Config, backend: Backend) {
   const simulator = await startSimulatorSomewhere();
   let consoleUrl = "";
   const webhookUrl = (): string => `${consoleUrl}/webhooks/stripe`;
@@ -40,11 +33,12 @@ export async function prepareDevelopment(config: Config, backend: Backend): Prom
   try {
     const key = await devKey(config, backend);
     return {
+      /** Points the simulator's manifests at the running simulator; sells credit for test money. */
       parts: {
         rewriteManifests: { from: SIMULATOR_ADDRESS, to: `${simulator.url}/` },
         testCheckout: checkout,
       },
-      welcome: async (gateway, logFile) => {
+      welcome: async (gateway: RunningGateway, logFile: string | undefined): Promise<string> => {
         consoleUrl = gateway.consoleUrl;
         // The link signs in the owner of the organization to which the printed key belongs.
         const link = await gateway.makeClaimLink(OWNER_EMAIL);

@@ -30,7 +30,6 @@ import {
   readYaml,
   shippedIds,
   shippedListings,
-  type YamlBounds,
   type YamlReading,
   type AskedModel,
   type ListedHere,
@@ -74,7 +73,7 @@ async function importLitellm(
   file: string,
   flags: Flags,
 ): Promise<CommandAnswer> {
-  const reading = readTree(file, CONFIG_BOUNDS);
+  const reading = readTree(file);
   if (!reading.ok) throw new UsageFault(`${file} ${reading.message}`);
   const keys = await readExport(flags, "keys");
   const teams = await readExport(flags, "teams");
@@ -101,14 +100,14 @@ async function importLitellm(
 /** Matches variables that hold addresses and not keys, so that the import may read their values. */
 const ADDRESS_NAME = /(BASE|URL|URI|ENDPOINT|HOST|ADDRESS|REGION|REGION_NAME)$/;
 
-function readTree(file: string, bounds: YamlBounds): YamlReading {
+function readTree(file: string): YamlReading {
   if (!existsSync(file) || !statSync(file).isFile()) {
     throw new UsageFault(`${file}: there is no such file`);
   }
-  if (statSync(file).size > bounds.bytesMax) {
-    return { ok: false, message: `is larger than ${bounds.bytesMax} bytes; split it` };
+  if (statSync(file).size > CONFIG_BOUNDS.bytesMax) {
+    return { ok: false, message: `is larger than ${CONFIG_BOUNDS.bytesMax} bytes; split it` };
   }
-  return readYaml(readFileSync(file, "utf8"), bounds);
+  return readYaml(readFileSync(file, "utf8"), CONFIG_BOUNDS);
 }
 
 async function readExport(flags: Flags, name: "keys" | "teams"): Promise<RawJson | undefined> {

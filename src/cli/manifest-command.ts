@@ -5,6 +5,7 @@ import type { Command } from "commander";
 
 import { listJsonFiles, loadCatalog, PRIVATE_NOTE, renderIssue } from "../app/index.ts";
 import {
+  type CatalogIssue,
   compileCatalog,
   keyProblems,
   type Manifest,
@@ -115,13 +116,7 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     );
 }
 
-interface FileNote {
-  readonly file: string;
-  readonly pointer: string;
-  readonly message: string;
-}
-
-interface FileIssue extends FileNote {
+interface FileIssue extends CatalogIssue {
   readonly rule: string;
 }
 
@@ -137,7 +132,7 @@ function manifestFiles(path: string): string[] {
 function checkFiles(
   files: readonly string[],
   providerKeyOrigins: string,
-): { readonly issues: readonly FileIssue[]; readonly notes: readonly FileNote[] } {
+): { readonly issues: readonly FileIssue[]; readonly notes: readonly CatalogIssue[] } {
   const parsed = parseKeyOrigins(providerKeyOrigins);
   if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
   const manifests: Pick<ManifestFile, "file" | "manifest">[] = [];
@@ -183,7 +178,7 @@ function printable(_key: string, value: unknown): unknown {
 export function pastPriceChanges(
   manifest: Manifest,
   nowMs: number,
-): readonly Omit<FileNote, "file">[] {
+): readonly Omit<CatalogIssue, "file">[] {
   return Object.entries(manifest.listing_terms ?? {}).flatMap(([model, terms]) => {
     const key = model.replaceAll("~", "~0").replaceAll("/", "~1");
     return (terms.price_changes ?? []).flatMap(({ from }, at) => {

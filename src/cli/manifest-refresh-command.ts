@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Command } from "commander";
 
 import { NoDatabaseFault } from "../app/index.ts";
@@ -209,14 +209,10 @@ export function refreshFile(read: ReadManifest, refreshing: Refreshing): Refresh
     action: "manifest.refresh",
     orgId: null,
     target: base.provider,
-    before: { manifest_sha256: sha256Hex(read.text) },
-    after: { manifest_sha256: sha256Hex(text) },
+    before: { manifest_sha256: hash("sha256", read.text) },
+    after: { manifest_sha256: hash("sha256", text) },
   };
   return { result, writing: { change, read, text } };
-}
-
-function sha256Hex(bytes: string | Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 type Sourced = Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
@@ -244,7 +240,7 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
   const files = [...order].flatMap((from): readonly SourceInput[] => {
     const source = sources.get(from);
     if (source === undefined || head.sources[from] === undefined) return [];
-    const sha256 = sha256Hex(source.bytes);
+    const sha256 = hash("sha256", source.bytes);
     // If the manifest already records a source with the same bytes, the day recorded there is used,
     // even if the file's name has another day.
     const same = recordedFiles.find((each) => each.from === from && each.sha256 === sha256);

@@ -33,20 +33,17 @@ function flatten(
   columns: readonly string[] = [],
 ): Readonly<Record<string, unknown>> {
   const entries = Object.entries(answer as object).flatMap(([name, value]: [string, unknown]) =>
-    isRecord(value) && !columns.includes(name)
+    asObject(value) !== undefined && !columns.includes(name)
       ? Object.entries(flatten(value)).map(([inner, own]) => [`${name}.${inner}`, own] as const)
       : [[name, value] as const],
   );
   return Object.fromEntries(entries);
 }
 
-function isRecord(value: unknown): boolean {
-  return asObject(value) !== undefined;
-}
-
 /** True for a list of records, and for an empty list that is not in an inner record. */
 function isList([name, value]: readonly [string, unknown]): boolean {
-  return Array.isArray(value) && value.every(isRecord) && (value.length > 0 || !/\./.test(name));
+  const isOfRecords = Array.isArray(value) && value.every((each) => asObject(each) !== undefined);
+  return isOfRecords && (value.length > 0 || !/\./.test(name));
 }
 
 function table(rows: readonly object[], columns?: readonly string[]): string {

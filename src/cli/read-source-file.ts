@@ -1,7 +1,12 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 
 import { cutText, defined, type RawJson, readRawJson, toReason } from "../kernel/index.ts";
-import { isListingSource, LISTING_SOURCES, type ListingSource } from "../listing-tools/index.ts";
+import {
+  isListingSource,
+  LISTING_SOURCES,
+  type ListingSource,
+  type SourceInput,
+} from "../listing-tools/index.ts";
 import { clock, UsageFault } from "./command-context.ts";
 
 const SOURCE_BYTES_MAX = 16 * 1_048_576;
@@ -13,12 +18,7 @@ const HEADERS = { accept: "application/json", "user-agent": "tokenmarket" };
 /** No price list is older, so an earlier date that a server reports is wrong. */
 const FIRST_DAY = "2023-01-01";
 
-export interface SourceFile {
-  readonly bytes: Uint8Array;
-  readonly document: RawJson;
-  /** YYYY-MM-DD: the caller's day, else the file name's, else the server's, else today. */
-  readonly dated: string;
-}
+export type SourceFile = Omit<SourceInput, "from">;
 
 export function splitSource(named: string, flag: string): readonly [ListingSource, string] {
   const at = named.indexOf("=");
@@ -28,7 +28,10 @@ export function splitSource(named: string, flag: string): readonly [ListingSourc
   throw new UsageFault(`${flag} must be SOURCE=FILE with one of ${known}, not ${named}`);
 }
 
-/** Reads a file or an https address of at most 16 MiB; follows no redirect to another host. */
+/**
+ * Reads a file or an https address of at most 16 MiB; follows no redirect to another host. The
+ * file's day is the caller's, else the one in its name, else the server's, else today.
+ */
 export async function readSourceFile(
   named: string,
   dated: string | undefined,

@@ -125,9 +125,7 @@ export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSigna
   log.info({ changed: providers, waits: waits.length }, "the catalog was refreshed");
 }
 
-function listAddresses({
-  refreshSources,
-}: Pick<Config, "refreshSources">): readonly (readonly [ListingSource, string])[] {
+function listAddresses({ refreshSources }: Pick<Config, "refreshSources">) {
   return [...(readPairList(refreshSources) ?? [])].flatMap(([from, url]) =>
     isListingSource(from) ? [[from, url] as const] : [],
   );
@@ -168,9 +166,8 @@ async function readKept(
   }
 }
 
-function summarizeNews({
-  result: { provider, difference, findings },
-}: RefreshOutcome): readonly string[] {
+function summarizeNews({ result }: RefreshOutcome): readonly string[] {
+  const { provider, difference, findings } = result;
   const { cheaper = 0, dearer = 0, added = 0 } = difference?.counts ?? {};
   const ending = findings.filter(({ kind }) => kind === "gone").length;
   const said = Object.entries({ cheaper, dearer, added, "ending in 14 days": ending })

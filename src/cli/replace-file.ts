@@ -59,12 +59,8 @@ export function replaceFiles(all: readonly Replacement[]): void {
   }
 }
 
-function writeDraft({
-  read,
-  text,
-  path,
-  draft,
-}: Replacement & { readonly path: string; readonly draft: string }): void {
+function writeDraft(target: Replacement & Readonly<Record<"path" | "draft", string>>): void {
+  const { read, text, path, draft } = target;
   const handle = openSync(draft, "wx", statSync(path).mode);
   try {
     writeSync(handle, text);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { runSuite, type Verdict } from "../listing-tools/index.ts";
+import { runSuite, type SuiteOptions, type Verdict } from "../listing-tools/index.ts";
 import { type Backend, listJsonFiles, loadCatalog, renderIssue } from "../app/index.ts";
 import {
   type ChangedBy,
@@ -70,17 +70,14 @@ function readManifests(folder: string): ReadonlyMap<string, ManifestOnDisk> {
   );
 }
 
-export interface Watch {
+export interface Watch extends Pick<SuiteOptions, "budgetMicroUsd" | "timeoutMs" | "signal"> {
   readonly context: CommandContext;
   readonly config: Config;
   readonly backend: Backend;
   readonly by: ChangedBy;
   readonly log: WatchLog;
   readonly intervalMs: number;
-  readonly budgetMicroUsd: MicroUsd;
   readonly intervalBudgetMicroUsd: MicroUsd;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
 }
 
 interface WatchedRun {

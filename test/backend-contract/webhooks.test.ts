@@ -341,7 +341,7 @@ describe("settings of customers", () => {
     await setEnabled(destinationId, true);
     expect(await backend.alertStore.sendAgain(orgId, destinationId, eventId)).toBe("busy");
     if (taken === undefined) throw new Error("nothing was due");
-    await backend.alertQueue.end(taken, { isDelivered: true, answer: "late" });
+    await backend.alertQueue.end(taken, { end: "delivered", answer: "late" }, undefined);
     expect(await states()).toMatchObject([{ 1: "failed" }]);
     expect(await backend.alertStore.sendAgain(orgId, destinationId, eventId)).toBe(true);
   });

@@ -15,12 +15,7 @@ import {
 
 type AlertFact = string | number | null;
 
-interface Words {
-  readonly subject: string;
-  readonly sentence: string;
-  readonly path: string;
-  readonly action: string;
-}
+type Words = Readonly<Record<"subject" | "sentence" | "path" | "action", string>>;
 
 const ADD_CREDIT = { path: "/billing", action: "Add credit" };
 const BILLING = { path: "/billing", action: "Open billing" };
@@ -63,6 +58,12 @@ function pauseText(reason: string): string {
   const known = PAUSE_REASONS.find((each) => each === reason);
   return known === undefined ? "Automatic top-up is paused." : pauseSentence(known);
 }
+
+const EXPIRING_KEY = {
+  key_id: "key_5f0c1b2a3d4e5f60718293a4",
+  key_name: "contractor",
+  expires_at: "2027-01-31T00:00:00.000Z",
+};
 
 interface KindInfo {
   readonly label: string;
@@ -196,12 +197,7 @@ export const ALERT_KINDS = {
   "key.expiring": {
     label: "Key expires soon",
     when: "A key expires within 7 days, and again within 1 day",
-    example: {
-      key_id: "key_5f0c1b2a3d4e5f60718293a4",
-      key_name: "contractor",
-      expires_at: "2027-01-31T00:00:00.000Z",
-      days: 7,
-    },
+    example: { ...EXPIRING_KEY, days: 7 },
     words: (fact) => ({
       subject: `A key expires in less than ${fact("days")} day${fact("days") === "1" ? "" : "s"}`,
       sentence:
@@ -213,11 +209,7 @@ export const ALERT_KINDS = {
   "key.expired": {
     label: "Key expired",
     when: "A key has expired and is refused",
-    example: {
-      key_id: "key_5f0c1b2a3d4e5f60718293a4",
-      key_name: "contractor",
-      expires_at: "2027-01-31T00:00:00.000Z",
-    },
+    example: EXPIRING_KEY,
     words: (fact) => ({
       subject: "A key has expired",
       sentence:

@@ -138,14 +138,3 @@ export interface TryAnswer {
   /** The receiver's status, or why there was none. The delivery log shows it to people. */
   readonly answer: string;
 }
-
-/** `retryMs` is the wait until the next try; undefined if there is none. */
-export type DeliveryEnd =
-  | { readonly isDelivered: true; readonly answer: string }
-  | {
-      readonly isDelivered: false;
-      readonly answer: string;
-      readonly retryMs: number | undefined;
-      readonly isGone: boolean;
-      readonly isUnsent: boolean;
-    };

@@ -7,7 +7,7 @@ import {
   warnWith,
 } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
-import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
+import type { DueDelivery, TryAnswer } from "./alert-store.ts";
 import { alertLink, alertText } from "./alert-text.ts";
 import type { AlertQueue } from "./postgres-alert-queue.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
@@ -35,7 +35,7 @@ export interface AlertWorkerDeps {
 /** Every instance runs a worker; the database gives a delivery to one of them at a time. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
-  readonly #job: Job;
+  readonly job: Job;
   readonly #underWay = new Set<Promise<void>>();
   #noticedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -45,15 +45,11 @@ export class AlertWorker {
       deps.log,
       "alerts could not be noticed or delivered; this will be retried",
     );
-    this.#job = new Job(TICK_MS, () => this.#noticeAndDeliver(), failed);
-  }
-
-  start(): void {
-    this.#job.start();
+    this.job = new Job(TICK_MS, () => this.#noticeAndDeliver(), failed);
   }
 
   async close(): Promise<void> {
-    await this.#job.close();
+    await this.job.close();
     await Promise.all(this.#underWay);
     this.#deps.mailer?.close();
   }
@@ -83,7 +79,7 @@ export class AlertWorker {
 
   async #fill(): Promise<number> {
     const free = PLACES - this.#underWay.size;
-    if (free === 0 || this.#job.isStopping) return 0;
+    if (free === 0 || this.job.isStopping) return 0;
     const due = await this.#deps.queue.takeDue(free);
     for (const delivery of due) {
       const run = this.#deliver(delivery).finally(() => this.#underWay.delete(run));
@@ -107,7 +103,9 @@ export class AlertWorker {
     const { queue, webhook, log } = this.#deps;
     try {
       const send = delivery.channel === "email" ? this.#mail(delivery) : webhook(delivery);
-      await queue.end(delivery, toDeliveryEnd(delivery, await send));
+      const tried = await send;
+      const retryMs = tried.end === "failed" ? RETRY_MS[delivery.tries - 1] : undefined;
+      await queue.end(delivery, tried, retryMs);
     } catch (fault) {
       log.warn({ err: fault }, "the end of an alert's delivery could not be recorded");
     }
@@ -139,17 +137,6 @@ export class AlertWorker {
 }
 
 const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed" } as const;
-
-function toDeliveryEnd({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
-  if (end === "delivered") return { isDelivered: true, answer };
-  return {
-    isDelivered: false,
-    answer,
-    retryMs: end === "failed" ? RETRY_MS[tries - 1] : undefined,
-    isGone: end === "gone",
-    isUnsent: end === "unsent",
-  };
-}
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;

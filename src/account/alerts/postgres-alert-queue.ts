@@ -9,11 +9,11 @@ import {
 } from "../../kernel/index.ts";
 import { createBrowserToken } from "../identity/browser-token.ts";
 import {
-  type DeliveryEnd,
   dueColumns,
   type DueDelivery,
   nameDestination,
   shortAddress,
+  type TryAnswer,
 } from "./alert-store.ts";
 import { DROP_WAITING_SQL, KEEP_STOP_SQL } from "./destination-sql.ts";
 import { noticeAlerts } from "./noticing.ts";
@@ -55,22 +55,29 @@ export class PostgresAlertQueue {
     });
   }
 
-  /** Records the end of a try; changes nothing if another process has taken over the lease. */
-  async end(delivery: DueDelivery, end: DeliveryEnd): Promise<void> {
+  /**
+   * Records the end of a try; changes nothing if another process has taken over the lease. Without
+   * `retryMs`, the wait until the next try, a try that did not deliver was the last one.
+   */
+  async end(
+    delivery: DueDelivery,
+    { end, answer }: TryAnswer,
+    retryMs: number | undefined,
+  ): Promise<void> {
     const { deliveryId, tries, destinationId } = delivery;
-    const retryMs = end.isDelivered ? undefined : end.retryMs;
-    const state = end.isDelivered ? "delivered" : retryMs === undefined ? "failed" : "waiting";
+    const isDelivered = end === "delivered";
+    const state = isDelivered ? "delivered" : retryMs === undefined ? "failed" : "waiting";
     await this.#changes.write(ALERTS, async (client, note) => {
       await client.query(FORGET_TRY_SQL, [deliveryId, tries]);
-      const ended = [deliveryId, tries, state, end.answer, retryMs ?? 0];
+      const ended = [deliveryId, tries, state, answer, retryMs ?? 0];
       const { rowCount } = await client.query(END_SQL, ended);
       // The destination's state stays: another process has the lease, the destination was disabled,
       // or this installation could not send.
-      if (rowCount === 0 || (!end.isDelivered && end.isUnsent)) return;
-      await client.query(end.isDelivered ? WELL_SQL : FAILING_SQL, [destinationId]);
+      if (rowCount === 0 || end === "unsent") return;
+      await client.query(isDelivered ? WELL_SQL : FAILING_SQL, [destinationId]);
       if (state !== "failed") return;
-      const isGone = !end.isDelivered && end.isGone;
-      const disabled = await client.query(isGone ? GONE_SQL : DISABLE_SQL, [destinationId]);
+      const disabling = end === "gone" ? GONE_SQL : DISABLE_SQL;
+      const disabled = await client.query(disabling, [destinationId]);
       if (disabled.rowCount === 0) return;
       const before = nameDestination(delivery);
       const { orgId } = delivery.event;

@@ -62,6 +62,12 @@ export interface SessionUpdate {
   readonly card?: CardUpdate | undefined;
 }
 
+export interface FoundCheckout {
+  readonly session: SessionUpdate;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
 export interface CardUpdate {
   readonly sessionId: string;
   readonly orgId: string;

@@ -1,4 +1,4 @@
-import { parseUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
+import { parseUsd, splitList, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
 import { type Billing, type BillingOptions, StripeBilling } from "./stripe-billing.ts";
 import type { StripeAccount } from "./stripe-payments.ts";
@@ -25,16 +25,9 @@ function chooseAccount(options: BillingOptions): StripeAccount | undefined {
   if (config.stripeSecretKey === "") return undefined;
   return {
     secretKey: () => secrets().stripeSecretKey,
-    webhookSecrets: () => splitSecrets(secrets().stripeWebhookSecret),
+    webhookSecrets: () => splitList(secrets().stripeWebhookSecret),
     apiUrl: config.stripeApiUrl,
   };
-}
-
-function splitSecrets(list: string): readonly string[] {
-  return list
-    .split(",")
-    .map((secret) => secret.trim())
-    .filter((secret) => secret !== "");
 }
 
 /** Billing without a payment provider: operators grant credit; earlier purchases stay readable. */

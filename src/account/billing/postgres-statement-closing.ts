@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { idsOfDay, isoDay, type ReportSources } from "../../gateway/index.ts";
+import { DAY_MS, idsOfDay, isoDay, type ReportSources } from "../../gateway/index.ts";
 import {
   type Clock,
   Job,
@@ -21,7 +21,6 @@ const PIECE_MAX_MS = 10_000;
 const MONTHS_PER_CALL = 24;
 /** A month can have charges of requests admitted before it, mostly at most this many days. */
 const DAYS_BEFORE = 7;
-const DAY_MS = 86_400_000;
 
 /**
  * Closes statements of past months for every organization with credits or usage, in the order of
@@ -41,7 +40,7 @@ export class PostgresStatementClosing {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const taken = await this.#pool.query<PassRow>(TAKE_SQL);
     const [pass] = taken.rows;
-    if (pass === undefined) return { examined: 0, failed: [], hasMore: false };
+    if (pass === undefined) return { failed: [], hasMore: false };
     const { month } = pass;
     const next = await this.#next(pass);
     const failed: ClosedPiece["failed"][number][] = [];
@@ -61,7 +60,7 @@ export class PostgresStatementClosing {
     const hasFailed = pass.has_failed || failed.length > 0;
     const values = [`${month}-01`, pass.lease, after, hasFailed];
     await this.#pool.query(isEnd ? END_SQL : GO_ON_SQL, values);
-    return { examined, failed, hasMore: true };
+    return { failed, hasMore: true };
   }
 
   async oldestOpen(): Promise<Month | undefined> {
@@ -175,7 +174,6 @@ const END_SQL = `
   where month = $1 and until_at = $2::timestamptz and ended_at is null`;
 
 interface ClosedPiece {
-  readonly examined: number;
   /** If an organization failed, the pass over the whole month is repeated an hour later. */
   readonly failed: readonly {
     readonly orgId: OrgId;

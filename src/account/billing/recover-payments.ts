@@ -1,11 +1,10 @@
 import { type ChangedBy, formatUsd, microUsd } from "../../kernel/index.ts";
-import type { ChargeUpdate, SessionUpdate } from "./billing.ts";
+import type { ChargeUpdate, FoundCheckout, SessionUpdate } from "./billing.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { BillingParts } from "./stripe-payments.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
 
-const DAY_MS = 86_400_000;
-const CHECKOUT_AGE_MAX_MS = DAY_MS;
+const CHECKOUT_AGE_MAX_MS = 86_400_000;
 const PURCHASE_ID = /^pur_[0-9A-Za-z_-]{1,60}$/;
 
 export interface RecoveredPayments {
@@ -83,12 +82,6 @@ export async function recoverPayments(
     await attempted(claim.claimId, () => service.takeClaim(claim));
   }
   return { sessions, purchases, granted, claims, unknownOrgs, failed };
-}
-
-interface FoundCheckout {
-  readonly session: SessionUpdate;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
 }
 
 async function recoverPurchase(

@@ -1,6 +1,5 @@
 import {
   type ChangedBy,
-  type Clock,
   type ConsoleConfig,
   createRecordId,
   defined,
@@ -15,7 +14,7 @@ import {
 import { orgPage } from "../identity/console-address.ts";
 import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
 import { amountProblem, pauseBetweenAsks, StripeTopUps, type TopUps } from "./stripe-top-ups.ts";
-import { type Company, type Seller } from "./company.ts";
+import type { Company } from "./company.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
@@ -32,7 +31,10 @@ const HOUR_MS = 3_600_000;
 const PURCHASES_PER_HOUR_MAX = 30;
 const TOP_UP_TICK_MS = 5_000;
 
-export interface BillingOptions {
+export interface BillingOptions extends Pick<
+  BillingParts,
+  "store" | "consoleUrl" | "seller" | "clock" | "log"
+> {
   readonly config: Pick<
     ConsoleConfig,
     | "stripeSecretKey"
@@ -45,18 +47,8 @@ export interface BillingOptions {
   /** Called at each use, so that a secret can be replaced without a restart. Default: `config`. */
   readonly secrets?: () => Pick<ConsoleConfig, "stripeSecretKey" | "stripeWebhookSecret">;
   /** If set, this test checkout replaces the Stripe account of `config`. */
-  readonly testCheckout?: {
-    readonly url: string;
-    readonly secretKey: string;
-    readonly webhookSecret: string;
-  };
-  readonly store: PurchaseStore;
+  readonly testCheckout?: Readonly<Record<"url" | "secretKey" | "webhookSecret", string>>;
   readonly topUpStore: TopUpStore;
-  /** Called at each checkout, for the console address to which payers return. */
-  readonly consoleUrl: () => string;
-  readonly seller: () => Seller;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 interface StripeBillingOptions extends BillingOptions {

@@ -5,7 +5,13 @@ import { Stripe } from "stripe";
 
 import type { Clock, Logger } from "../../kernel/index.ts";
 import { type Company, type Seller, toInvoiceData } from "./company.ts";
-import type { ClaimUpdate, PaymentEvent, PurchaseBounds, SessionUpdate } from "./billing.ts";
+import type {
+  ClaimUpdate,
+  FoundCheckout,
+  PaymentEvent,
+  PurchaseBounds,
+  SessionUpdate,
+} from "./billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
@@ -35,6 +41,7 @@ export interface BillingParts {
   readonly isTestMoney: boolean;
   readonly bounds: PurchaseBounds;
   readonly seller: () => Seller;
+  /** Called at each checkout, for the console address to which payers return. */
   readonly consoleUrl: () => string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -124,11 +131,7 @@ export class StripePayments {
     );
   }
 
-  async *sessionsSince(sinceMs: number): AsyncGenerator<{
-    readonly session: SessionUpdate;
-    readonly createdAtMs: number;
-    readonly expiresAtMs: number;
-  }> {
+  async *sessionsSince(sinceMs: number): AsyncGenerator<FoundCheckout> {
     const asked = { ...createdSince(sinceMs), expand: RECEIPT.map((path) => `data.${path}`) };
     for await (const session of this.#stripe.checkout.sessions.list(asked)) {
       const createdAtMs = session.created * 1000;

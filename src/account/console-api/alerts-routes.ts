@@ -162,15 +162,12 @@ async function addEmail(
     address: isOwn ? email : address,
     kinds: kinds ?? null,
   } as const;
-  if (isOwn) {
-    const added = await alerts.store.addDestination(orgId, wanted, by);
-    return presentAdded(added, { secret: null, role });
-  }
   const { token, hash } = createBrowserToken();
   const { mailsPerHourMax: perHourMax } = alerts;
-  const confirm = { hash, nowMs: deps.clock.nowMs(), perHourMax };
-  const added = await alerts.store.addDestination(orgId, { ...wanted, confirm }, by);
-  if (typeof added !== "string") {
+  const asked = { confirm: { hash, nowMs: deps.clock.nowMs(), perHourMax } };
+  const destination = isOwn ? wanted : { ...wanted, ...asked };
+  const added = await alerts.store.addDestination(orgId, destination, by);
+  if (!isOwn && typeof added !== "string") {
     const { name: orgName } = await requireOrg(deps, session);
     const url = alertLink(token, deps.consoleUrl());
     const sent = await alerts.mailer.send({

@@ -39,16 +39,13 @@ const NAMED_MAX = 3;
 export async function askAboutCaps(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
-  {
-    caps,
-    confirm = false,
-    keys,
-  }: {
+  asked: {
     readonly caps: Partial<Caps>;
     readonly confirm: boolean | undefined;
     readonly keys: readonly Pick<KeySummary, "keyId" | "name">[];
   },
 ): Promise<ConsoleRefusal | undefined> {
+  const { caps, confirm = false, keys } = asked;
   if (confirm) return undefined;
   const stops: (Stop & { readonly name: string })[] = [];
   for (const { keyId, name } of keys) {

@@ -122,11 +122,7 @@ const HOUR_SECONDS = 3_600;
 function toPurchaseRefusal({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRefusal {
   if (fault.kind === "bad_amount") return invalidField("amount_usd", fault.message);
   if (fault.kind === "too_many") return rateLimited(fault.message, HOUR_SECONDS);
-  if (fault.kind === "not_configured") {
-    return conflict(
-      "credit cannot be bought here; ask the operator of this installation to add it",
-    );
-  }
+  if (fault.kind === "not_configured") return conflict(fault.message);
   log.error({ err: fault }, "the payment provider did not start a purchase");
   return new ConsoleRefusal(
     502,
@@ -231,7 +227,6 @@ function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<TopUpRoute> {
         return field === "card" ? conflict(message) : invalidField(field, message);
       }
       if (!(fault instanceof PurchaseFault)) throw fault;
-      if (fault.kind === "not_configured") return NOT_AVAILABLE;
       log.error({ err: fault }, "the payment provider did not start saving a card");
       const message =
         "the payment provider returned an unexpected response; nothing was changed. Try again";

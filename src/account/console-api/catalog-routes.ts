@@ -82,12 +82,7 @@ function memoizeDocument(
 const FACTS_KEPT_MS = 3_600_000;
 
 /** Figures of providers over all customers; empty if they cannot be read. */
-function openProviderFacts({
-  reports,
-  clock,
-  log,
-  config,
-}: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">) {
+function openProviderFacts({ reports, clock, log, config }: ConsoleDeps) {
   const activity = new CachedRead(() => reports.providerActivity(), clock, FACTS_KEPT_MS);
   const substitutions = new CachedRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
   const orNone = <T>(read: Promise<readonly T[]>): Promise<readonly T[]> =>

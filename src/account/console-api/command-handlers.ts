@@ -269,13 +269,8 @@ function settlementCommands({
 
 const CHANGES_LISTED = 100;
 
-function changeCommands({
-  changeStore,
-  team,
-  config,
-  clock,
-  exportKey,
-}: CommandDeps): Group<"changes"> {
+function changeCommands(deps: CommandDeps): Group<"changes"> {
+  const { changeStore, team, config, clock, exportKey } = deps;
   return {
     "changes list [org_id]": async (call) => {
       const limit = call.query.limit ?? CHANGES_LISTED;

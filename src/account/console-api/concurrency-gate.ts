@@ -36,17 +36,12 @@ export class ConcurrencyGate {
   }
 }
 
-export interface ReportGates {
-  readonly reads: ConcurrencyGate;
-  /** For file downloads: each keeps its turn as long as the client takes to read the file. */
-  readonly files: ConcurrencyGate;
-  readonly checks: ConcurrencyGate;
-  readonly payments: ConcurrencyGate;
-}
+export type ReportGates = ReturnType<typeof openReportGates>;
 
-export function openReportGates(): ReportGates {
+export function openReportGates() {
   return {
     reads: new ConcurrencyGate({ running: 2, waiting: 8 }),
+    /** For file downloads: each keeps its turn as long as the client takes to read the file. */
     files: new ConcurrencyGate({ running: 2, waiting: 0 }),
     checks: new ConcurrencyGate({ running: 1, waiting: 2 }),
     payments: new ConcurrencyGate({ running: 2, waiting: 8 }),

@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 
 import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 
@@ -27,16 +27,9 @@ const KEEP_ALIVE_MS = 65_000;
 /** Allows an id of 200 characters to arrive percent-encoded. */
 const PARAM_CHARS_MAX = 1_000;
 
-export interface ConsoleServer {
-  /** Created, but not listening yet. */
-  readonly server: Server;
-  /** The number of requests whose answers have not ended. */
-  inFlight(): number;
-  /** Closes every connection, even in the middle of a request. */
-  close(): Promise<void>;
-}
+export type ConsoleServer = Awaited<ReturnType<typeof createConsoleServer>>;
 
-export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleServer> {
+export async function createConsoleServer(deps: ConsoleDeps) {
   const app = fastify({
     logger: false,
     bodyLimit: SMALL_BODY_BYTES_MAX,
@@ -85,9 +78,12 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
     response.once("close", () => (inFlight -= 1));
   });
   return {
+    /** Created, but not listening yet. */
     server: app.server,
+    /** The number of requests whose answers have not ended. */
     inFlight: () => inFlight,
-    close: async () => {
+    /** Closes every connection, even in the middle of a request. */
+    close: async (): Promise<void> => {
       app.server.close();
       app.server.closeAllConnections();
       await app.close();

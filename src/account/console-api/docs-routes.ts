@@ -33,13 +33,9 @@ export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
 }
 
 async function allGuides(deps: ConsoleDeps): Promise<string> {
-  const names = await guideNames(deps);
-  const texts = await Promise.all(
-    names.map(async (name) => {
-      return `Source: ${deps.consoleUrl()}/docs/${name}.md\n${(await guideText(deps, name)) ?? ""}`;
-    }),
-  );
-  return texts.join("\n\n");
+  const guides = await readGuides(deps);
+  const root = deps.consoleUrl();
+  return guides.map(({ name, text }) => `Source: ${root}/docs/${name}.md\n${text}`).join("\n\n");
 }
 
 async function gatewayDocument(deps: ConsoleDeps): Promise<PublicDocument> {
@@ -54,21 +50,21 @@ async function guideText(deps: ConsoleDeps, name: string): Promise<string | unde
   return text?.replaceAll(WRITTEN_FOR, deps.gatewayUrl());
 }
 
-async function guideNames(deps: ConsoleDeps): Promise<readonly string[]> {
+async function readGuides(deps: ConsoleDeps) {
   const files = await readdir(join(deps.staticDir, "guides")).catch(() => []);
-  return files.toSorted((a, b) => (a < b ? -1 : 1)).map((file) => file.replace(/\.md$/, ""));
+  const names = files.toSorted((a, b) => (a < b ? -1 : 1)).map((file) => file.replace(/\.md$/, ""));
+  return await Promise.all(
+    names.map(async (name) => ({ name, text: (await guideText(deps, name)) ?? "" })),
+  );
 }
 
 /** Lists the guides by title in the format of llmstxt.org, for language models. */
 async function listForModels(deps: ConsoleDeps): Promise<string> {
-  const names = await guideNames(deps);
   const root = deps.consoleUrl();
-  const lines = await Promise.all(
-    names.map(async (name) => {
-      const [, title = name] = /^# (.*)/.exec((await guideText(deps, name)) ?? "") ?? [];
-      return `- [${title}](${root}/docs/${name}.md)`;
-    }),
-  );
+  const lines = (await readGuides(deps)).map(({ name, text }) => {
+    const [, title = name] = /^# (.*)/.exec(text) ?? [];
+    return `- [${title}](${root}/docs/${name}.md)`;
+  });
   return `# Token Market
 
 > One virtual key and one prepaid balance for many AI models, at ${deps.gatewayUrl()}.

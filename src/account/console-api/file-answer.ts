@@ -1,7 +1,7 @@
 import { type Clock, USAGE_FILE_TIMEOUT_MS, instant } from "../../kernel/index.ts";
 import type { ConcurrencyGate } from "./concurrency-gate.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import type { ReportFilter } from "../../gateway/index.ts";
+import { DAY_MS, isoDay, type ReportFilter } from "../../gateway/index.ts";
 import type { UsageFilters } from "./contract.ts";
 import type { Paper } from "../billing/paper.ts";
 import { printPaper } from "../billing/print-paper.ts";
@@ -15,9 +15,7 @@ export interface FileAnswer {
 }
 
 /** A file whose first piece exists. It holds a turn of the organization until it is closed. */
-export interface OpenedFile {
-  readonly fileName: string;
-  readonly pieces: AsyncIterable<string | Buffer>;
+export interface OpenedFile extends Omit<FileAnswer, "headers"> {
   readonly headers: Readonly<Record<string, string>>;
   /** Must be called when the client has left or has the whole file. */
   readonly onClosed: () => void;
@@ -73,8 +71,6 @@ async function* streamRest(
   }
 }
 
-const DAY_MS = 86_400_000;
-const DAY_CHARS = "2026-01-01".length;
 const FILTER_CHARS_MAX = 40;
 
 /**
@@ -92,8 +88,7 @@ export function buildFileName(
 function spanName(fromMs: number, toMs: number): string {
   const isWhole = fromMs % DAY_MS === 0 && toMs % DAY_MS === 0;
   if (!isWhole) return `${minuteName(fromMs)}-to-${minuteName(toMs)}`;
-  const from = instant(fromMs).slice(0, DAY_CHARS);
-  const to = instant(toMs - 1).slice(0, DAY_CHARS);
+  const [from, to] = [isoDay(fromMs), isoDay(toMs - 1)];
   return from === to ? from : `${from}-to-${to}`;
 }
 

@@ -96,11 +96,9 @@ const NOT_JSON = new ConsoleRefusal(
 const SHOWN_ORG_HEADER = "x-tm-org";
 
 /** A link cannot send `x-tm-org`, so `org` in its query replaces it. A sent header wins. */
-export function takeLinkedOrg({
-  headers,
-  query,
-}: Pick<FastifyRequest, "headers" | "query">): IncomingHttpHeaders {
-  const asked = query as { org?: string };
+export function takeLinkedOrg(of: Pick<FastifyRequest, "headers" | "query">): IncomingHttpHeaders {
+  const { headers } = of;
+  const asked = of.query as { org?: string };
   const { org } = asked;
   delete asked.org;
   return org === undefined ? headers : { [SHOWN_ORG_HEADER]: org, ...headers };

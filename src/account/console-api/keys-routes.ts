@@ -3,6 +3,7 @@ import {
   createVirtualKey,
   newKeyCeilings,
   findRequestsPerMinuteCeiling,
+  HOUR_MS,
   planLimitChange,
   type PlannedChange,
   ReportTimeout,
@@ -241,8 +242,6 @@ async function rotateKey(
   const key = await show(deps, session, rotated);
   return { secret, old_works_until: instantOrNull(oldUntilMs), key };
 }
-
-const HOUR_MS = 3_600_000;
 
 async function planRpm(
   { limitUse, rules }: OperationDeps,

@@ -1,20 +1,17 @@
 import { type Deployment, describeModel, type ListedModel } from "../../catalog/index.ts";
-import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
+import { type Config, escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
 import { perMillion } from "./present-request.ts";
 
 /** The command that prints a sign-in link, when it is run in a folder of the sources. */
 export const PRINT_LINK = "<pre><code>npm run tokenmarket -- console-link</code></pre>";
 
-export interface Landing {
+export interface Landing extends Pick<Config, "support" | "privacyUrl" | "termsUrl"> {
   readonly signInName: string | null;
   readonly isLocal: boolean;
   /** The console's path to open after signing in; undefined for the start page. */
   readonly back: string | undefined;
   readonly reason: string | undefined;
   readonly requestId: string | undefined;
-  readonly support: string;
-  readonly privacyUrl: string;
-  readonly termsUrl: string;
   readonly gatewayUrl: string;
   /** Models for sale, newest first. */
   readonly models: readonly ListedModel[];
@@ -62,13 +59,10 @@ function renderFigures(models: readonly ListedModel[]): string {
   const providers = new Set(
     models.flatMap(({ deployments }) => deployments.map(({ providerId }) => providerId)),
   ).size;
-  const paid = models
+  const [lowest] = models
     .flatMap((model) => findPrices(model)?.prompt ?? [])
-    .filter((each) => each > 0n);
-  const lowest = paid.reduce<bigint | undefined>(
-    (low, each) => (low === undefined || each < low ? each : low),
-    undefined,
-  );
+    .filter((each) => each > 0n)
+    .toSorted((a, b) => (a < b ? -1 : 1));
   const figures = [
     [String(models.length), models.length === 1 ? "model" : "models"],
     [String(providers), providers === 1 ? "provider" : "providers"],

@@ -2,15 +2,13 @@ import { defined, ExpiringCache, instant } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { AnswerOf, FiguresAt, ListingFigures, ProviderFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
-import { type ListingSums, computeFigures } from "../../gateway/index.ts";
+import { computeFigures, HOUR_MS, type ListingSums } from "../../gateway/index.ts";
 import type { Handlers } from "./handler.ts";
 import { CachedRead } from "./cached-read.ts";
 import { lastDays } from "./overview.ts";
 import { PublicDocument } from "./public-document.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 
-const HOUR_MS = 3_600_000;
-const DAYS = 30;
 const HOURS = 48;
 /** How long an organization's figures are cached; their sums change once an hour. */
 const KEPT_MS = 60_000;
@@ -37,7 +35,7 @@ export function listingFigureHandlers(
       const known = kept.get(key, clock.monotonicMs());
       if (known !== undefined) return known;
       const nowMs = clock.nowMs();
-      const { fromMs: dayMs } = lastDays(nowMs, DAYS);
+      const { fromMs: dayMs } = lastDays(nowMs);
       const from = { dayMs, hourMs: nowMs - HOURS * HOUR_MS };
       const filter = defined({ orgId, modelId: model, providerId: provider });
       return await gates.reads.run(orgId, async () => {
@@ -62,7 +60,7 @@ const NOT_SHOWN = PublicDocument.of(
 /** The published figures of public listings. Their sums are read at most once in ten minutes. */
 function openPublishedFigures({ listingFigures, config, catalog, clock }: ConsoleDeps) {
   const documents = new ExpiringCache<PublicDocument>(KEPT_MS, KEPT_ANSWERS_MAX);
-  const readDays = () => listingFigures.published(lastDays(clock.nowMs(), DAYS).fromMs);
+  const readDays = () => listingFigures.published(lastDays(clock.nowMs()).fromMs);
   const published = new CachedRead(readDays, clock, PUBLISHED_KEPT_MS);
   return async (query: ListingQuery): Promise<PublicDocument> => {
     if (!config.listingsPublicFigures) return NOT_SHOWN;
@@ -157,11 +155,8 @@ function groupSums(
   return groups;
 }
 
-function toListingKey({
-  modelId,
-  providerId,
-}: Pick<ListingSums, "modelId" | "providerId">): string {
-  return `${modelId} ${providerId}`;
+function toListingKey(of: Pick<ListingSums, "modelId" | "providerId">): string {
+  return `${of.modelId} ${of.providerId}`;
 }
 
 function computeExact(sums: readonly ListingSums[]): Figures {

@@ -236,21 +236,17 @@ function findLacks(model: ListedModel, { catalog, chat }: Compared): ComparedMod
   });
 }
 
-const DAYS = 30;
 const MODELS_MAX = 4;
 
-export function modelCostHandlers({
-  catalog,
-  reports,
-  clock,
-}: ConsoleDeps): Handlers<"GET /api/console/model-costs"> {
+export function modelCostHandlers(deps: ConsoleDeps): Handlers<"GET /api/console/model-costs"> {
+  const { catalog, reports, clock } = deps;
   return {
     "GET /api/console/model-costs": async ({ session, query }) => {
       const ids = readIds(query.models);
       if (ids instanceof ConsoleRefusal) return ids;
       const { orgId } = session;
       const { current } = catalog;
-      const range = { orgId, ...lastDays(clock.nowMs(), DAYS) };
+      const range = { orgId, ...lastDays(clock.nowMs()) };
       const { of } = query;
       const models = ids.flatMap((id) => current.find(id) ?? []);
       const compared = { catalog: current, ids, models };

@@ -244,11 +244,8 @@ function presentSums(sums: SettlementSums) {
   };
 }
 
-export function presentStatement({
-  period,
-  lines,
-  claims,
-}: SettlementStatement): OperatorStatement {
+export function presentStatement(statement: SettlementStatement): OperatorStatement {
+  const { period, lines, claims } = statement;
   return {
     period: presentPeriod(period),
     models: linesByModel(lines).map(({ modelId, upstreamModelId, sums }) => ({

@@ -44,7 +44,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   const { orgId } = session;
   const nowMs = clock.nowMs();
   const last24h: ReportFilter = { orgId, fromMs: nowMs - DAY_MS, toMs: nowMs };
-  const days: ReportFilter = { orgId, ...lastDays(nowMs, DAYS) };
+  const days: ReportFilter = { orgId, ...lastDays(nowMs) };
   const today = await reports.report(last24h, "status");
   const month = await reports.report(days, "model");
   const dayBefore = await reports.report(
@@ -88,10 +88,10 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   };
 }
 
-/** The last UTC days, today's whole day included, so that most can be read from stored sums. */
-export function lastDays(nowMs: number, days: number): Span {
+/** The last 30 UTC days, today's whole day included, so that most can be read from stored sums. */
+export function lastDays(nowMs: number): Span {
   const toMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
-  return { fromMs: toMs - days * DAY_MS, toMs };
+  return { fromMs: toMs - DAYS * DAY_MS, toMs };
 }
 
 type Span = Pick<ReportFilter, "fromMs" | "toMs">;

@@ -105,14 +105,12 @@ function sendLanding(
 ): FastifyReply {
   const query = parseQuery(url);
   const { html, policy } = landingPage({
+    ...config,
     signInName: identity.signInName,
     isLocal: identity.isLocal,
     back: findReturnPath(url),
     reason: query.get("reason") ?? undefined,
     requestId: query.get("request_id") ?? undefined,
-    support: config.support,
-    privacyUrl: config.privacyUrl,
-    termsUrl: config.termsUrl,
     gatewayUrl: gatewayUrl(),
     models: catalog.current.models,
   });

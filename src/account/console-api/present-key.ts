@@ -6,11 +6,12 @@ import {
   type StoredLimit,
 } from "../../gateway/index.ts";
 import {
+  assert,
   capsInUsd,
   formatUsd,
   instantOrNull,
+  isManagedOrigin,
   type MicroUsd,
-  unreachable,
 } from "../../kernel/index.ts";
 import type { PeriodSpend } from "../../ledger/index.ts";
 import { present } from "./present.ts";
@@ -95,15 +96,6 @@ export function limitedKey(
 }
 
 export function presentOrigin(origin: KeySummary["origin"]): Key["origin"] {
-  switch (origin) {
-    case "trial":
-    case "console":
-    case "identity":
-      return origin;
-    case "playground":
-    case "optimize":
-      throw new Error("a managed key is never displayed");
-    default:
-      return unreachable(origin);
-  }
+  assert(!isManagedOrigin(origin), "a managed key is never displayed");
+  return origin;
 }

@@ -1,6 +1,6 @@
 import { ExpiringCache, formatUsd, instant, type OrgId, type Usage } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { PriceChanges, PriceNotice } from "./contract/catalog.ts";
+import { type PriceChanges, PriceNotice } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 import {
@@ -18,10 +18,10 @@ import {
 import type { SizedTokens } from "../../gateway/index.ts";
 import { sortBounds, toSizedUse } from "./model-costs.ts";
 import { lastDays } from "./overview.ts";
+import { present } from "./present.ts";
 import { presentTiers } from "./present-model.ts";
 import { presentPrices } from "./present-request.ts";
 
-const DAYS = 30;
 const NOTICES_MAX = 20;
 /** How long notices are cached: every page reads them, and changes are announced days ahead. */
 const KEPT_MS = 60_000;
@@ -61,7 +61,7 @@ async function readNotices(
   orgId: OrgId,
   changes: readonly ComingChange[],
 ): Promise<PriceNotice[]> {
-  const range = { orgId, ...lastDays(clock.nowMs(), DAYS) };
+  const range = { orgId, ...lastDays(clock.nowMs()) };
   const { groups } = await reports.report(range, "model");
   const used = groups.flatMap(({ group }) =>
     changes.filter(({ listing }) => listing.modelId === group),
@@ -128,8 +128,7 @@ export function priceNotice(
   use: ListingUse,
   bounds: readonly number[],
 ): PriceNotice {
-  const { listing, name, fromMs, before, after } = change;
-  const from = instant(fromMs);
+  const { listing, before, after } = change;
   const hasTiers = changeBounds([change]).length > 0;
   const computeCost = (prices: PriceSheet): string => {
     if (use.sized === undefined) return formatUsd(leastCostElsewhere(prices, use.usage));
@@ -138,21 +137,16 @@ export function priceNotice(
     const tokens = billed.map((each) => toSizedUse(each, bounds));
     return formatUsd(costElsewhere(prices, tokens));
   };
-  return {
-    notice_id: `${listing.id}@${from}`,
-    model: listing.modelId,
-    name,
-    provider: listing.providerId,
-    provider_name: listing.providerName,
-    from,
+  const record = { ...listing, ...change, requests: use.requests };
+  return present(PriceNotice, record, {
+    notice_id: `${listing.id}@${instant(change.fromMs)}`,
     old: { prices: presentPrices(before), price_tiers: presentTiers(before) },
     new: { prices: presentPrices(after), price_tiers: presentTiers(after) },
     is_rise: isRise(before, after),
-    requests: use.requests,
     cost_old_usd: computeCost(before),
     cost_new_usd: computeCost(after),
     is_at_least: hasTiers && use.sized === undefined,
-  };
+  });
 }
 
 /** Two results are equal if customers pay the same, even if the provider's own price changes. */

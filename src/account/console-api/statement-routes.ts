@@ -5,11 +5,17 @@ import {
   type Statement as StoredStatement,
   statementCsv,
 } from "../billing/statements.ts";
-import { instantOrNull, type OrgId, visibleText } from "../../kernel/index.ts";
+import { type OrgId, visibleText } from "../../kernel/index.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { CompanyPage, Statement, Issuer } from "./contract.ts";
-import { CompanyData, type statementRoutes, StatementSummary } from "./contract/statements.ts";
+import {
+  CompanyData,
+  type CompanyPage,
+  type Issuer,
+  Statement,
+  type statementRoutes,
+  StatementSummary,
+} from "./contract/statements.ts";
 import { type FileAnswer, paperFile } from "./file-answer.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { present } from "./present.ts";
@@ -87,18 +93,11 @@ async function presentStatement(
   orgId: OrgId,
   statement: StoredStatement,
 ): Promise<Statement> {
-  const { document } = statement;
-  const { version: _version, org_id: _org, ...figures } = document;
-  return {
-    state: statement.state,
-    number: statement.number,
-    closed_at: instantOrNull(statement.closedAtMs),
-    sha256: statement.sha256,
-    differences: [...statement.differences],
+  return present(Statement, statement, {
     has_left_journal: statement.hasLeft,
-    ...figures,
+    ...statement.document,
     ...(await readCompanyPage(deps, orgId)),
-  };
+  });
 }
 
 async function statementFile(

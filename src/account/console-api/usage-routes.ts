@@ -2,7 +2,6 @@ import {
   csvLine,
   defined,
   isManagedOrigin,
-  type ManagedOrigin,
   type OrgId,
   parseRequestId,
   REQUEST_STATUSES,
@@ -192,7 +191,7 @@ function isStatus(value: string): value is RequestStatus {
 }
 
 function keyFilter(keys: readonly string[]): Pick<ReportFilter, "keyIds" | "managed"> {
-  const managed = keys.filter((key): key is ManagedOrigin => isManagedOrigin(key));
+  const managed = keys.filter(isManagedOrigin);
   const keyIds = keys.filter((key) => !isManagedOrigin(key));
   return defined({
     managed: managed.length === 0 ? undefined : managed,

@@ -1,9 +1,13 @@
 import type { Catalog, Deployment } from "../../catalog/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { missing } from "./console-refusal.ts";
-import { ConformanceRun, type verificationRoutes } from "./contract/listing-figures.ts";
+import {
+  ConformanceRun,
+  ListingTrust,
+  type verificationRoutes,
+} from "./contract/listing-figures.ts";
 import type { Handlers } from "./handler.ts";
-import { asObject, instant, instantOrNull } from "../../kernel/index.ts";
+import { asObject, instant } from "../../kernel/index.ts";
 import {
   isPassed,
   type ListingVerdict,
@@ -13,15 +17,12 @@ import {
   type SuspectListing,
   VERIFIED_FOR_MS,
 } from "../../gateway/index.ts";
-import type { CheckFinding, CheckFlaw, ListingTrust } from "./contract.ts";
+import type { CheckFinding, CheckFlaw, Suspicion } from "./contract.ts";
 import { present } from "./present.ts";
 import { hostTexts, publicText } from "./public-text.ts";
 
-export function verificationHandlers({
-  catalog,
-  verification,
-  verdicts,
-}: ConsoleDeps): Handlers<keyof typeof verificationRoutes> {
+export function verificationHandlers(deps: ConsoleDeps): Handlers<keyof typeof verificationRoutes> {
+  const { catalog, verification, verdicts } = deps;
   return {
     "GET /api/console/verification": async ({ query }) => {
       const hasChecks = query.provider !== undefined;
@@ -67,20 +68,16 @@ export function presentTrust(
 ): ListingTrust {
   const hidden = hostTexts(listing.baseUrl);
   const counts = isPassed(state) || state === "expired";
-  return {
-    provider: listing.providerId,
-    model: listing.modelId,
-    state,
-    verdict: verdict?.verdict ?? null,
-    source: verdict?.source ?? null,
-    checked_at: instantOrNull(verdict?.checkedAtMs),
+  const checks = verdict?.checks ?? [];
+  const record = { ...verdict, ...listing, state };
+  return present(ListingTrust, record, {
     ends_at:
       verdict !== undefined && counts ? instant(verdict.checkedAtMs + VERIFIED_FOR_MS) : null,
-    flaws: listFlaws(verdict?.checks ?? [], hidden),
+    flaws: listFlaws(checks, hidden),
     overbilled_percent: overbilledPercent(verdict),
     suspect: suspect === undefined ? null : presentSuspicion(suspect),
-    checks: hasChecks ? (verdict?.checks ?? []).map((each) => presentCheck(each, hidden)) : [],
-  };
+    checks: hasChecks ? checks.map((each) => presentCheck(each, hidden)) : [],
+  });
 }
 
 export function presentRun(listing: JudgedListing, run: ListingVerdict): ConformanceRun {
@@ -90,10 +87,7 @@ export function presentRun(listing: JudgedListing, run: ListingVerdict): Conform
   });
 }
 
-function presentSuspicion({
-  sinceMs,
-  breaches,
-}: SuspectListing): NonNullable<ListingTrust["suspect"]> {
+function presentSuspicion({ sinceMs, breaches }: SuspectListing): Suspicion {
   const share = (count: number): number =>
     count === 0 ? 0 : Math.max(1, Math.round((100 * count) / Math.max(count, breaches.answers)));
   return {

@@ -95,11 +95,6 @@ const TAKE_CLAIM_SQL = `
 
 const CLAIM_MINUTES = 15;
 
-export interface ClaimLink {
-  readonly url: string;
-  readonly expiresAtMs: number;
-}
-
 /**
  * Makes a link that signs in a browser once, within 15 minutes. Only commands call this, no route,
  * so it takes a shell on the machine. With `email` the link works for that address only.
@@ -110,7 +105,7 @@ export async function makeClaimLink(options: {
   readonly consoleUrl: string;
   readonly email?: string;
   readonly by: ChangedBy;
-}): Promise<ClaimLink> {
+}) {
   const { store, clock, consoleUrl, email, by } = options;
   const { token, hash } = createBrowserToken();
   const expiresAtMs = clock.nowMs() + CLAIM_MINUTES * 60_000;

@@ -235,13 +235,7 @@ function openKeySet({ jwks_uri: uri, issuer }: ServerMetadata): jose.JWTVerifyGe
   return jose.createRemoteJWKSet(new URL(uri), {
     timeoutDuration: KEYS_TIMEOUT_MS,
     [jose.customFetch]: (url, options) =>
-      boundedFetch(url, {
-        body: null,
-        headers: Object.fromEntries(options.headers),
-        method: options.method,
-        redirect: options.redirect,
-        signal: options.signal,
-      }),
+      boundedFetch(url, { ...options, body: null, headers: Object.fromEntries(options.headers) }),
   });
 }
 

@@ -80,7 +80,7 @@ export class OptimizeRuns {
   ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal> {
     const refusal = this.#findRefusal(wanted);
     if (refusal !== undefined) return refusal;
-    const { raw, digest, label } = createVirtualKey();
+    const { raw, ...stored } = createVirtualKey();
     const { prompts, modelIds, judgeModelId } = wanted;
     const begun: NewSearch = {
       ...wanted,
@@ -88,12 +88,7 @@ export class OptimizeRuns {
       orgId,
       prompts: prompts.length,
       callsPlanned: prompts.length * (modelIds.length + (judgeModelId === null ? 0 : 1)),
-      key: {
-        keyId: createKeyId(),
-        digest,
-        label,
-        requestsPerMinute: MANAGED_KEY_REQUESTS_PER_MINUTE,
-      },
+      key: { keyId: createKeyId(), ...stored, requestsPerMinute: MANAGED_KEY_REQUESTS_PER_MINUTE },
       leaseMs: SEARCH_LEASE_MS,
     };
     const search = await this.#options.store.begin(begun, RUNNING_PER_ORG_MAX, by);

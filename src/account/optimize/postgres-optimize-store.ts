@@ -154,9 +154,26 @@ export class PostgresOptimizeStore {
     const isBegun = await this.#changes.write(by, async (client, note) => {
       // The row lock makes a concurrent `begin` wait until it can count this search.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
-      const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
+      const { orgId, searchId, key, name, modelIds, budgetMicroUsd } = search;
+      const made = await client.query(BEGIN_SQL, [
+        orgId,
+        key.keyId,
+        key.digest,
+        key.label,
+        name,
+        key.requestsPerMinute,
+        budgetMicroUsd,
+        searchId,
+        search.objective,
+        search.judgeModelId,
+        modelIds,
+        search.prompts,
+        budgetMicroUsd,
+        search.callsPlanned,
+        search.leaseMs,
+        runningMax,
+      ]);
       if (made.rowCount !== 1) return false;
-      const { orgId, searchId, name, modelIds, budgetMicroUsd } = search;
       const after = { name, models: modelIds, budget_usd: formatUsd(budgetMicroUsd) };
       note({ action: "optimize.start", orgId, target: searchId, before: null, after });
       return true;
@@ -237,27 +254,6 @@ const BEGIN_SQL = `
     model_ids, prompts, budget, calls_planned, lease_until)
   select $8, $1, key_id, $5, $9, $10, $11, $12, $13, $14,
     now() + $15::double precision * interval '1 ms' from made_key`;
-
-function beginValues(search: NewSearch): unknown[] {
-  const { key } = search;
-  return [
-    search.orgId,
-    key.keyId,
-    key.digest,
-    key.label,
-    search.name,
-    key.requestsPerMinute,
-    search.budgetMicroUsd,
-    search.searchId,
-    search.objective,
-    search.judgeModelId,
-    search.modelIds,
-    search.prompts,
-    search.budgetMicroUsd,
-    search.callsPlanned,
-    search.leaseMs,
-  ];
-}
 
 const KEEP_SQL = `
   update optimize_search set calls_done = $2, results = $3,

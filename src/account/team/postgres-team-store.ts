@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import type { MadeByMember } from "../console-api/contract/members.ts";
 import { findNewAlerts, removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
 import { chooseOrgName } from "../identity/plain-text.ts";
-import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
+import { CREATE_ORG_SQL, createdOrg, HOUR_MS } from "../../gateway/index.ts";
 import {
   byGateway,
   type Change,
@@ -42,7 +42,6 @@ import {
 
 const ORG_MAILS_MAX = 50;
 const ADDRESS_MAILS_MAX = 5;
-const HOUR_MS = 3_600_000;
 
 /** A method that takes `by` is one transaction with its entries in the change log. */
 export class PostgresTeamStore {

@@ -35,12 +35,9 @@ const SUMS_PAUSE_MS = 250;
  */
 export async function createBackup(
   server: BackupServer,
-  {
-    to,
-    clock,
-    onProgress = () => undefined,
-  }: { readonly to: string; readonly clock: Clock; readonly onProgress?: OnProgress },
+  options: { readonly to: string; readonly clock: Clock; readonly onProgress?: OnProgress },
 ): Promise<{ readonly folder: string; readonly manifest: BackupManifest }> {
+  const { to, clock, onProgress = () => undefined } = options;
   const name = `base-${new Date(clock.nowMs()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
   const folder = join(resolve(to), name);
   const staged = `${folder}.partial`;
@@ -168,15 +165,8 @@ const SEGMENTS_SQL = `select segment as name from pg_settings s
   where s.name = 'wal_segment_size' and segment collate "C" <= pg_walfile_name($2::pg_lsn)
   order by n`;
 
-interface RestorePoint {
-  readonly name: string;
-  readonly at: string;
-  readonly lsn: string;
-  readonly sums: string;
-}
-
 /** Locks `account` while it makes the restore point, so that the totals are those at that point. */
-async function markPoint(client: Client, name: string): Promise<RestorePoint> {
+async function markPoint(client: Client, name: string) {
   for (let tried = 1; ; tried++) {
     try {
       await client.query("begin");

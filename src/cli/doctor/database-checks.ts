@@ -1,6 +1,6 @@
-import { countSealedBy } from "../../gateway/index.ts";
-import { type Backend, openConfiguredVault, sealedTables } from "../../app/index.ts";
-import { type Config, formatUsd, instant, type SchemaState, toReason } from "../../kernel/index.ts";
+import { countSealedBy, type ListingLoss } from "../../gateway/index.ts";
+import { DATABASE_ADDRESSES, openConfiguredVault, sealedTables } from "../../app/index.ts";
+import { formatUsd, instant, type SchemaState, toReason } from "../../kernel/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
 import {
   type CheckGroup,
@@ -66,9 +66,7 @@ function reportsCheck(flagged: readonly FlaggedListing[]): DoctorCheck {
   return { id, level: "problem", detail };
 }
 
-type Losses = Awaited<ReturnType<Backend["listingLosses"]>>;
-
-function lossCheck(losses: Losses): readonly DoctorCheck[] {
+function lossCheck(losses: readonly ListingLoss[]): readonly DoctorCheck[] {
   if (losses.length === 0) return [];
   const told = losses.map(
     ({ providerId, modelId, lostMicroUsd }) =>
@@ -128,15 +126,9 @@ function toKeyCheck(
   return { id: ID, level: "warning", detail: `${found}; ${next}` };
 }
 
-const ADDRESSES = [
-  { setting: "databaseUrl", variable: "DATABASE_URL" },
-  { setting: "databaseDirectUrl", variable: "DATABASE_DIRECT_URL" },
-  { setting: "databaseReportsUrl", variable: "DATABASE_REPORTS_URL" },
-] as const satisfies readonly { readonly setting: keyof Config; readonly variable: string }[];
-
 /** Checks that each PostgreSQL server on another machine proves its identity with TLS. */
 export const addressChecks: CheckGroup = ({ config }) => {
-  const named = ADDRESSES.filter(({ setting }) => config[setting] !== "");
+  const named = DATABASE_ADDRESSES.filter(({ setting }) => config[setting] !== "");
   const unproven = named.filter(({ setting }) => !isProven(config[setting]));
   const id = "database TLS";
   if (named.length > 0 && unproven.length === 0) {

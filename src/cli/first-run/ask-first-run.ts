@@ -40,8 +40,7 @@ export async function askFirstRun(
   });
   answers.needAll("init");
   const isServing =
-    flags["serve"] === true ||
-    (await answers.confirm("Start the gateway when all is done?", false));
+    flags["serve"] === true || (await answers.confirm("Start the gateway when all is done?"));
   return {
     heads: heads ?? [],
     margin: margin === undefined || Number(margin) === 0 ? undefined : margin,

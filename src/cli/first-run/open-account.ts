@@ -16,13 +16,7 @@ export interface FirstAccount {
   readonly keyName: string;
 }
 
-export interface OpenedAccount {
-  readonly orgId: OrgId;
-  readonly balanceUsd: string;
-  readonly keyId: string;
-  /** The raw key, which is shown once and not stored. */
-  readonly key: string;
-}
+export type OpenedAccount = Awaited<ReturnType<typeof openAccount>>;
 
 /** The fixed reference of the credit, so that a repeated first run grants no second credit. */
 const CREDIT_REF = "first-run";
@@ -32,7 +26,7 @@ export async function openAccount(
   { accountStore, creditStore }: Backend,
   { orgName: name, email, creditMicroUsd, keyName }: FirstAccount,
   by: ChangedBy,
-): Promise<OpenedAccount> {
+) {
   const orgs = await accountStore.listOrgs();
   const known = orgs.find((org) => org.name === name && org.email === email);
   const { orgId } = known ?? (await accountStore.createOrg({ name, email }, by));
@@ -47,6 +41,7 @@ export async function openAccount(
   return { orgId, balanceUsd: formatUsd(balanceMicroUsd), ...made };
 }
 
+/** `key` is the raw key, which is shown once and not stored. */
 export async function makeKey(
   accountStore: Backend["accountStore"],
   named: { readonly orgId: OrgId; readonly name: string },

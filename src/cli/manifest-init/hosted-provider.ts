@@ -37,13 +37,7 @@ export async function listHosted(io: CommandContext, request: HostedRequest): Pr
   return { ...placed, notes: [...notes, ...staged.map((model) => stagedNote(chosen, model))] };
 }
 
-interface Served {
-  readonly found: Manifest;
-  readonly skipped: readonly ModelNote[];
-  readonly notes: readonly ModelNote[];
-}
-
-async function keepServed(request: HostedRequest): Promise<Served> {
+async function keepServed(request: HostedRequest) {
   const { config, manifest, key, file } = request;
   const { base_url: baseUrl, dialect, api_key_env: apiKeyEnv } = manifest.endpoint;
   const everything = { found: manifest, skipped: [], notes: [] };

@@ -82,11 +82,7 @@ export function shellWord(text: string): string {
 }
 
 /** A note about a model: why it is not listed, or a caution if it is listed. */
-export interface ModelNote {
-  readonly model: string;
-  readonly code: string;
-  readonly message: string;
-}
+export type ModelNote = Readonly<Record<"model" | "code" | "message", string>>;
 
 export interface InitResult {
   readonly file: string | undefined;

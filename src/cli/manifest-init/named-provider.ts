@@ -108,17 +108,8 @@ async function askGlobs(
   return globs ?? [];
 }
 
-interface Deployments {
-  readonly manifest: Manifest;
-  readonly notes: readonly ModelNote[];
-}
-
 /** Asks for parts of the host name and for deployments, which get the maker's prices. */
-async function askDeployments(
-  head: ProviderHead,
-  flags: Flags,
-  answers: Answers,
-): Promise<Deployments> {
+async function askDeployments(head: ProviderHead, flags: Flags, answers: Answers) {
   const { provider, endpoint, settlement, wire_profile: wireProfile } = head;
   let baseUrl = endpoint.base_url;
   for (const word of head.asks ?? []) {
@@ -141,22 +132,20 @@ async function askDeployments(
   );
   const { privacy_policy_url: privacy, ...rest } = provider;
   if (privacy === undefined) throw new UsageFault(`${provider.id} has no privacy policy`);
-  return {
-    manifest: {
-      manifest_version: "1",
-      provider: { ...rest, privacy_policy_url: privacy },
-      endpoint: { ...endpoint, base_url: baseUrl },
-      settlement,
-      ...(wireProfile && { wire_profile: wireProfile }),
-      models: listings.map(deploymentListing),
-      ...(terms.length > 0 && { listing_terms: Object.fromEntries(terms) }),
-    },
-    notes: listings.map(({ model, providerId }) => ({
-      model: model.id,
-      code: "prices_of_lab",
-      message: `its prices are those of ${providerId}; compare them with the price list of ${provider.name} for your region`,
-    })),
+  const manifest: Manifest = {
+    manifest_version: "1",
+    provider: { ...rest, privacy_policy_url: privacy },
+    endpoint: { ...endpoint, base_url: baseUrl },
+    settlement,
+    ...(wireProfile && { wire_profile: wireProfile }),
+    models: listings.map(deploymentListing),
+    ...(terms.length > 0 && { listing_terms: Object.fromEntries(terms) }),
   };
+  const notes = listings.map(({ model, providerId }): ModelNote => {
+    const message = `its prices are those of ${providerId}; compare them with the price list of ${provider.name} for your region`;
+    return { model: model.id, code: "prices_of_lab", message };
+  });
+  return { manifest, notes };
 }
 
 /** Requires one label of a host name, so that the endpoint stays in the provider's domain. */

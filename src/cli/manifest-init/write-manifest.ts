@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 
 import {
   compileCatalog,
+  keyOwners,
   keyProblems,
   type Manifest,
   type ManifestFile,
@@ -119,24 +120,13 @@ function keyIssues(
 ): readonly string[] {
   const parsed = parseKeyOrigins(config.providerKeyOrigins);
   if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
-  const { origins } = parsed;
+  const rules = { isOwnVariable, origins: parsed.origins };
   // Existing manifests own their key variables, so a new manifest cannot use another provider's
   // key.
-  const known = indexKeyOwners(manifests.filter((each) => each.file !== file));
-  return keyProblems(manifests, { isOwnVariable, origins, owners: known })
+  const others = manifests.filter((each) => each.file !== file);
+  return keyProblems(manifests, { ...rules, owners: keyOwners(others, rules) })
     .filter((problem) => problem.file === file)
     .map(({ pointer, message }) => `${file}${pointer}: ${message}`);
-}
-
-function indexKeyOwners(
-  manifests: readonly Pick<ManifestFile, "file" | "manifest">[],
-): ReadonlyMap<string, string> {
-  const owners = new Map<string, string>();
-  for (const { manifest } of manifests) {
-    const { api_key_env: name, base_url: baseUrl } = manifest.endpoint;
-    if (name !== undefined && !owners.has(name)) owners.set(name, new URL(baseUrl).origin);
-  }
-  return owners;
 }
 
 function otherManifests(folder: string, file: string): readonly ManifestFile[] {

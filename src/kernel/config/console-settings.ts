@@ -150,7 +150,7 @@ export const OPERATOR_SETTINGS = {
   }),
 };
 
-export function splitAddresses(list: string): readonly string[] {
+export function splitList(list: string): readonly string[] {
   return list
     .split(",")
     .map((each) => each.trim())
@@ -158,7 +158,7 @@ export function splitAddresses(list: string): readonly string[] {
 }
 
 function addressesProblem(value: string): string | undefined {
-  const wrong = splitAddresses(value).find((each) => !/^[^@\s]+@[^@\s]+$/.test(each));
+  const wrong = splitList(value).find((each) => !/^[^@\s]+@[^@\s]+$/.test(each));
   if (wrong === undefined) return undefined;
   return `must be e-mail addresses, separated by commas; "${wrong}" is none`;
 }

@@ -92,7 +92,6 @@ export const NewKey = Fields({
   expires_at: Type.Optional(Expiry),
   models: Type.Optional(ModelIds),
 });
-export type NewKey = Static<typeof NewKey>;
 
 export const CreatedKey = Type.Object({
   secret: Type.String(),
@@ -132,7 +131,6 @@ export const KeysChange = Fields({
   tags: Type.Optional(nullable(Tags)),
   confirm: Confirm,
 });
-export type KeysChange = Static<typeof KeysChange>;
 
 export const ChangedKeys = Type.Object({ changed: Count });
 

@@ -158,7 +158,6 @@ export function described<S extends TSchema>(schema: S, description: string) {
 }
 
 export const RoleName = described(oneOf(...ROLES), `one of ${ROLES.join(", ")}`);
-export type RoleName = Static<typeof RoleName>;
 
 export const ConsoleError = Type.Object({
   error: Type.Object({
@@ -172,7 +171,6 @@ export const ConsoleError = Type.Object({
 export type ConsoleError = Static<typeof ConsoleError>;
 
 export const CallFamily = oneOf("chat", "images", "videos", "decisions");
-export type CallFamily = Static<typeof CallFamily>;
 
 export const Balance = Type.Object({
   available_usd: Usd,

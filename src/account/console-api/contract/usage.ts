@@ -25,7 +25,6 @@ const RequestOutcome = oneOf(...ATTEMPT_OUTCOMES);
 
 /** Every request has exactly one of these statuses, in filters, badges, charts and files. */
 export const RequestStatus = oneOf(...(Object.keys(REQUEST_STATUSES) as Status[]));
-export type RequestStatus = Static<typeof RequestStatus>;
 
 /** Requests by status. The counts add up to the number of all requests. */
 const StatusCounts = Type.Object({
