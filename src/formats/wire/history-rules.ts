@@ -62,7 +62,10 @@ function findEdits(doc: JsonDocument, rules: Rules, codec: RequestCodec): Histor
   const messages = doc.present(0, word.messages);
   if (messages === ABSENT) return edits;
   if (rules.has("no-null")) findNulls(doc, messages, edits);
-  if (rules.has("system-first")) joinSystem(doc, messages, codec, edits);
+  if (rules.has("system-first")) {
+    const keepsParts = !rules.has("text-only-content");
+    joinSystem(doc, messages, { ...codec, keepsParts }, edits);
+  }
   const end = doc.next(messages);
   for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
     editMessage(doc, node, rules, edits);
@@ -121,39 +124,48 @@ function joinTexts(doc: JsonDocument, content: JsonNode, { replaced }: HistoryEd
   for (const gap of gaps) replaced.push(gap);
 }
 
+interface KeptParts {
+  /** False if content must be one text. */
+  readonly keepsParts: boolean;
+}
+
 /** Moves the texts of later system messages to the first system text. */
 function joinSystem(
   doc: JsonDocument,
   messages: JsonNode,
-  { hasSystemMember }: RequestCodec,
+  { hasSystemMember, keepsParts }: Pick<RequestCodec, "hasSystemMember"> & KeptParts,
   edits: HistoryEdits,
 ): void {
-  const [first = ABSENT, ...others] = doc.items(messages);
-  const later = hasSystemMember ? [first, ...others] : others;
-  const isLate = later.some((each) => isSystem(doc, each));
+  const all = doc.items(messages);
+  const [first = ABSENT] = all;
+  const movable = hasSystemMember ? all : all.slice(1);
+  const late = new Set(movable.filter((each) => isSystem(doc, each)));
   // A wire with a system member needs at least one message that is none.
-  if (!isLate || (hasSystemMember && later.every((each) => isSystem(doc, each)))) return;
+  if (late.size === 0 || (hasSystemMember && late.size === movable.length)) return;
   const issues = new TranslationIssues();
   const texts: JsonText[] = [];
-  for (const node of [first, ...others].filter((each) => isSystem(doc, each))) {
+  for (const node of late) {
     const found = systemTexts(doc, node, issues);
     if (found === undefined) return;
     texts.push(...found);
   }
+  const joined = hasSystemMember
+    ? systemMember(doc, messages, texts)
+    : systemMessage(doc, first, texts, { issues, keepsParts });
+  if (joined === undefined) return;
   for (const name of issues.dropped) edits.names.add(name);
   let from = hasSystemMember ? undefined : doc.end(first);
-  for (const node of later) {
-    if (isSystem(doc, node)) {
+  for (const node of movable) {
+    const isLate = late.has(node);
+    if (isLate) {
       // The comma after a message is cut if no earlier message stays, else the comma before it.
       const [start, end] =
         from === undefined ? [doc.start(node), doc.start(doc.next(node))] : [from, doc.end(node)];
       edits.replaced.push({ start, end, text: "" });
     }
-    if (from !== undefined || !isSystem(doc, node)) from = doc.end(node);
+    if (from !== undefined || !isLate) from = doc.end(node);
   }
-  edits.replaced.push(
-    hasSystemMember ? systemMember(doc, messages, texts) : systemMessage(doc, first, texts),
-  );
+  if (texts.length > 0) edits.replaced.push(...joined);
 }
 
 function isSystem(doc: JsonDocument, message: JsonNode): boolean {
@@ -185,30 +197,55 @@ function systemTexts(
 
 type Replaced = HistoryEdits["replaced"][number];
 
-function systemMessage(doc: JsonDocument, first: JsonNode, texts: readonly JsonText[]): Replaced {
+/** Undefined if the first message is a system message with content of another kind. */
+function systemMessage(
+  doc: JsonDocument,
+  first: JsonNode,
+  later: readonly JsonText[],
+  { issues, keepsParts }: { readonly issues: TranslationIssues } & KeptParts,
+): readonly Replaced[] | undefined {
   const start = doc.start(first);
-  const text = `{"role":"system","content":${joinTokens(texts, "\\n\\n")}}`;
-  return isSystem(doc, first)
-    ? { start, end: doc.end(first), text }
-    : { start, end: start, text: `${text},` };
+  const whole = (texts: readonly JsonText[]): string =>
+    `{"role":"system","content":${joinTokens(texts, "\\n\\n")}}`;
+  if (!isSystem(doc, first)) return [{ start, end: start, text: `${whole(later)},` }];
+  const content = doc.present(first, word.content);
+  if (content === ABSENT || !doc.isArray(content) || !keepsParts) {
+    const own = systemTexts(doc, first, issues);
+    return own && [{ start, end: doc.end(first), text: whole([...own, ...later]) }];
+  }
+  // Its parts stay as they are, because they may have marks of the prompt cache.
+  if (systemTexts(doc, first, new TranslationIssues()) === undefined) return undefined;
+  const role = doc.member(first, word.role);
+  return [
+    { start: doc.start(role), end: doc.end(role), text: '"system"' },
+    appendedBlocks(doc, content, later),
+  ];
 }
 
-function systemMember(doc: JsonDocument, messages: JsonNode, later: readonly JsonText[]): Replaced {
+function systemMember(
+  doc: JsonDocument,
+  messages: JsonNode,
+  later: readonly JsonText[],
+): readonly Replaced[] {
   const system = doc.member(0, word.system);
-  const blocks = (texts: readonly JsonText[]): string =>
-    texts.map((text) => `{"type":"text","text":${text}}`).join(",");
   if (system === ABSENT) {
     const start = doc.start(doc.keyOf(messages));
-    return { start, end: start, text: `"system":[${blocks(later)}],` };
+    return [{ start, end: start, text: `"system":[${blockTexts(later)}],` }];
   }
-  const end = doc.end(system);
-  if (!doc.isArray(system)) {
-    const own = doc.isString(system) ? [doc.raw(system)] : [];
-    const texts = [...own, ...later].filter((text) => !isBlankToken(text));
-    return { start: doc.start(system), end, text: `[${blocks(texts)}]` };
-  }
-  const comma = doc.items(system).length > 0 && later.length > 0 ? "," : "";
-  return { start: end - 1, end: end - 1, text: comma + blocks(later) };
+  if (doc.isArray(system)) return [appendedBlocks(doc, system, later)];
+  const own = doc.isString(system) ? [doc.raw(system)] : [];
+  const texts = [...own, ...later].filter((text) => !isBlankToken(text));
+  return [{ start: doc.start(system), end: doc.end(system), text: `[${blockTexts(texts)}]` }];
+}
+
+function blockTexts(texts: readonly JsonText[]): string {
+  return texts.map((text) => `{"type":"text","text":${text}}`).join(",");
+}
+
+function appendedBlocks(doc: JsonDocument, list: JsonNode, later: readonly JsonText[]): Replaced {
+  const end = doc.end(list) - 1;
+  const comma = doc.items(list).length > 0 ? "," : "";
+  return { start: end, end, text: comma + blockTexts(later) };
 }
 
 function findStrict(doc: JsonDocument, edits: HistoryEdits): void {

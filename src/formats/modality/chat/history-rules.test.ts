@@ -152,6 +152,19 @@ describe("history rules", () => {
     },
   );
 
+  test("system-first keeps the parts of the first system message, with their cache marks", () => {
+    const messages = [told([marked], "developer"), user, told("a"), told("")];
+    const sent = sendHistory(messages, rules("system-first"));
+    expect(sent.body["messages"]).toEqual([told([marked, text("a")]), user]);
+    expect(sent.dropped).toEqual([]);
+    const plain = sendHistory(messages, rules("system-first", "text-only-content"));
+    expect(plain.body["messages"]).toEqual([told("s\n\na"), user]);
+  });
+
+  test("system-first adds no text for system messages that are blank", () => {
+    expect(sendHistory([user, told("")], rules("system-first")).body["messages"]).toEqual([user]);
+  });
+
   test("system-first names what a joined message loses", () => {
     const messages = [user, { ...told([marked]), name: "x" }];
     const sent = sendHistory(messages, rules("system-first", "no-cache-control"));
