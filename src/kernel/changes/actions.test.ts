@@ -61,6 +61,13 @@ test.each<[string, Facts | null, Facts | null, string | null, string]>([
     null,
     "turned automatic top-up on for $50.00 below a balance of $10.00 and at most $1,200.00 a month",
   ],
+  [
+    "topup.rule",
+    { on: true, below_usd: "10.000000", amount_usd: "50.000000", month_max_usd: "1200.000000" },
+    { on: true, below_usd: "20.000000", amount_usd: "50.000000", month_max_usd: "1200.000000" },
+    null,
+    "changed automatic top-up to $50.00 below a balance of $20.00 and at most $1,200.00 a month",
+  ],
 ])("the change %s reads as a sentence: case %#", (action, before, after, name, sentence) => {
   expect(changeSentence({ action, before, after }, name)).toBe(sentence);
 });

@@ -87,11 +87,13 @@ export const ACTIONS = {
     (told) => `saved a card${told.with("ending in", "card", plain)} for automatic top-up`,
   ),
   "card.remove": seen((told) => `removed the saved card${told.with("ending in", "card", plain)}`),
-  "topup.rule": seen((told) =>
-    told.now("on") === true
-      ? `turned automatic top-up on${told.with("for", "amount_usd", dollars)}${told.with("below a balance of", "below_usd", dollars)}${told.with("and at most", "month_max_usd", dollars)} a month`
-      : "turned automatic top-up off",
-  ),
+  "topup.rule": seen((told) => {
+    if (told.now("on") !== true) return "turned automatic top-up off";
+    const wasOn = told.was("on") === true;
+    const start = wasOn ? "changed automatic top-up" : "turned automatic top-up on";
+    const amount = told.with(wasOn ? "to" : "for", "amount_usd", dollars);
+    return `${start}${amount}${told.with("below a balance of", "below_usd", dollars)}${told.with("and at most", "month_max_usd", dollars)} a month`;
+  }),
   "topup.pause": seen("paused automatic top-up"),
   "company.change": seen("changed the company data for statements and invoices"),
   "hold.place": seen(

@@ -77,8 +77,10 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
     setFilters({ q: text, search: "" }, { history: "typed" }),
   );
   const status = STATUSES.find(({ value }) => value === filters.status)?.value ?? "active";
-  const tags = [...new Set(list.data.flatMap((key) => key.tags))].sort().slice(0, TAGS_SHOWN);
-  const tag = tags.find((each) => each === filters.tag);
+  const tag = filters.tag === "" ? undefined : filters.tag;
+  const named = [...new Set(list.data.flatMap((key) => key.tags))].sort().slice(0, TAGS_SHOWN);
+  // The tag of the URL stays chosen, also beyond the shown ones, or if no key has it.
+  const tags = tag === undefined || named.includes(tag) ? named : [...named, tag];
   return (
     <Panel>
       <Stack gap="md">

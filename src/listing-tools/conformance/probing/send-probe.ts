@@ -181,13 +181,13 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
   }
 }
 
-/** The cost as far as the answer states it. A 2xx without usage counts as the worst-case cost. */
+/** A 2xx without usage or, if that decides, without a cost, counts as the worst-case cost. */
 function computeCost({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
   const { upstreamStatus, bridge } = result;
   if (upstreamStatus === null || upstreamStatus >= 300) return ZERO_MICRO_USD;
-  const reported = parseUsdToPico(bridge?.reportedCostUsd ?? "");
-  if (reported !== undefined && deployment.billing === "reported_cost") {
-    return ceilToMicroUsd(reported);
+  if (deployment.billing === "reported_cost") {
+    const reported = parseUsdToPico(bridge?.reportedCostUsd ?? "");
+    return reported === undefined ? worstMicroUsd : ceilToMicroUsd(reported);
   }
   const { usage } = bridge ?? {};
   if (usage === undefined || deployment.prices === null) return worstMicroUsd;
