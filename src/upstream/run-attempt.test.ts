@@ -198,7 +198,7 @@ test("after the client left, an answer is read for the drain time and no longer"
   time.ms = DRAIN_MS;
   running.onDue(time.ms);
   running.abandon();
-  const failure = { strike: "neutral" };
+  const failure = { refusal: { message: "abandoned" } };
   expect(await running.ended).toMatchObject({ timedOut: true, hasOutput: true, failure });
   expect(aborted).toHaveLength(1);
 });

@@ -256,9 +256,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     const isOverdue = this.#isOverdue(nowMs);
     if (!isOverdue && nowMs < this.#drainDueMs) this.dueMs = this.#nextDueMs();
     else if (this.#phase === "error_body") this.#end(this.#classifyErrorBody());
-    else if (isOverdue) this.#end(classify.timeout(this.#status), true);
-    // The provider was in time: the gateway ends the attempt, because nobody waits for it.
-    else this.#end({ ...classify.timeout(this.#status), strike: "neutral" }, true);
+    // Before its own time limit, the provider is not at fault: nobody waits for the answer.
+    else this.#end(classify[isOverdue ? "timeout" : "abandoned"](this.#status), true);
   }
 
   #nextDueMs(): number {

@@ -97,6 +97,7 @@ export class PostgresTopUpStore {
   ): Promise<boolean> {
     const { orgId, isTestMoney, customerId, card, fromMs, nowMs } = saved;
     return await this.#changes.write(by, async (client, note) => {
+      const rule = await lockRule(client, orgId);
       const known = await client.query<CardRow>(sql.LOCK_CUSTOMER, [orgId, isTestMoney]);
       const [was] = known.rows;
       if (was?.customer_id !== customerId) return false;
@@ -112,14 +113,14 @@ export class PostgresTopUpStore {
         new Date(fromMs),
         new Date(nowMs),
       ]);
-      // A rule of before, of lost cards or of test money, must not buy with a card saved now.
-      if (was.card_id === null) await client.query(sql.TURN_OFF, [orgId]);
       if (was.card_id !== null && was.card_id !== card.cardId) {
         await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
       }
       const before = was.card_last4 === null ? null : { card: was.card_last4 };
       const after = { brand: card.brand, card: card.last4 };
       note({ action: "card.save", orgId: was.org_id, target: card.cardId, before, after });
+      // A rule of before, of a lost card or of test money, must not buy with a card saved now.
+      if (was.card_id === null) await turnOff(client, note, was.org_id, rule);
       return true;
     });
   }
@@ -135,11 +136,7 @@ export class PostgresTopUpStore {
       await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
       const before = { card: was.card_last4 };
       note({ action: "card.remove", orgId, target: was.card_id, before, after: null });
-      if (rule?.isOn !== true) return true;
-      const off = { ...rule, isOn: false };
-      await client.query(sql.TURN_OFF, [orgId]);
-      const facts = { before: ruleFacts(rule), after: ruleFacts(off) };
-      note({ action: "topup.rule", orgId, target: orgId, ...facts });
+      await turnOff(client, note, orgId, rule);
       return true;
     });
   }
@@ -290,8 +287,20 @@ async function selectCharges(
   return await readRows(client, chargeColumns, text, [purchaseIds]);
 }
 
-async function lockRule(client: PoolClient, orgId: OrgId): Promise<TopUpRule | undefined> {
+async function lockRule(client: PoolClient, orgId: string): Promise<TopUpRule | undefined> {
   return (await readRows(client, ruleColumns, sql.LOCK_RULE, [orgId]))[0];
+}
+
+async function turnOff(
+  client: PoolClient,
+  note: Note,
+  orgId: OrgId,
+  rule: TopUpRule | undefined,
+): Promise<void> {
+  if (rule?.isOn !== true) return;
+  await client.query(sql.TURN_OFF, [orgId]);
+  const facts = { before: ruleFacts(rule), after: ruleFacts({ ...rule, isOn: false }) };
+  note({ action: "topup.rule", orgId, target: orgId, ...facts });
 }
 
 /** Locks the rule. To avoid deadlocks, call it before the purchase is locked, as `fail` does. */

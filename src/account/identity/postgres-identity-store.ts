@@ -146,10 +146,11 @@ export class PostgresIdentityStore {
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /** Undefined also while the session shows another organization than the key's. */
-  async findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined> {
+  /** `isHere` is false while the session shows another organization than the key's. */
+  async findReveal(sessionId: Buffer, nowMs: number) {
     const { rows } = await this.#run<Row>(FIND_REVEAL_SQL, [sessionId, new Date(nowMs)]);
-    return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
+    const [row] = rows;
+    return row && { ...revealColumns.read(row), isHere: row["is_here"] === true };
   }
 
   /** Returns the key to show in a session, and records the first time it is shown. */
@@ -294,10 +295,10 @@ const LIST_ORGS_SQL = `
   order by m.joined_at, m.org_id limit $2`;
 
 const FIND_REVEAL_SQL = `
-  select ${revealColumns.sqlOf("r")}
+  select ${revealColumns.sqlOf("r")}, coalesce(s.org_id, a.org_id) = a.org_id as is_here
   from console_reveal r join console_session s using (session_id)
     join console_account a using (account_id)
-  where session_id = $1 and r.expires_at > $2 and coalesce(s.org_id, a.org_id) = a.org_id`;
+  where session_id = $1 and r.expires_at > $2`;
 
 const SHOW_REVEAL_SQL = `
   with shown as (

@@ -178,7 +178,7 @@ export class Sessions {
     const { store, clock } = this.#options;
     const token = await this.#liveToken(cookieHeader);
     if (token === undefined) return false;
-    return (await store.findReveal(token.hash, clock.nowMs())) !== undefined;
+    return (await store.findReveal(token.hash, clock.nowMs()))?.isHere === true;
   }
 
   /** Returns the session's trial key, if it has one, for 15 minutes or until `endReveal`. */

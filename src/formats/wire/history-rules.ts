@@ -149,10 +149,12 @@ function joinSystem(
     if (found === undefined) return;
     texts.push(...found);
   }
-  const joined = hasSystemMember
-    ? systemMember(doc, messages, texts)
-    : systemMessage(doc, first, texts, { issues, keepsParts });
-  if (joined === undefined) return;
+  const insert = (): readonly Replaced[] | undefined =>
+    hasSystemMember
+      ? systemMember(doc, messages, texts)
+      : systemMessage(doc, first, texts, { issues, keepsParts });
+  const inserted = texts.length === 0 ? [] : insert();
+  if (inserted === undefined) return;
   for (const name of issues.dropped) edits.names.add(name);
   let from = hasSystemMember ? undefined : doc.end(first);
   for (const node of movable) {
@@ -165,7 +167,7 @@ function joinSystem(
     }
     if (from !== undefined || !isLate) from = doc.end(node);
   }
-  if (texts.length > 0) edits.replaced.push(...joined);
+  edits.replaced.push(...inserted);
 }
 
 function isSystem(doc: JsonDocument, message: JsonNode): boolean {
@@ -218,7 +220,12 @@ function systemMessage(
   const role = doc.member(first, word.role);
   return [
     { start: doc.start(role), end: doc.end(role), text: '"system"' },
-    appendedBlocks(doc, content, later),
+    // Providers may join the parts without a gap.
+    appendedBlocks(
+      doc,
+      content,
+      later.map((text) => `"\\n\\n${text.slice(1)}` as JsonText),
+    ),
   ];
 }
 

@@ -373,4 +373,6 @@ test("a request above one provider's capacity is told to retry while another pro
   const never = { class: "rate_limit", retryable: false, limit: { scope: "pool" } };
   expect(await ask({ provider: { only: ["small", "little"] } })).toMatchObject(never);
   expect(await ask({ provider: { allow_fallbacks: false } })).toMatchObject(never);
+  const wideFirst = { order: ["wide"], allow_fallbacks: false };
+  expect(await ask({ provider: wideFirst })).toMatchObject(later);
 });

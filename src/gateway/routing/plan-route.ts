@@ -13,7 +13,7 @@ export interface RoutePlan {
   readonly first: Deployment;
   /** Checked on use: for another wire, a check costs as much as translating the request. */
   readonly others: () => Generator<Deployment>;
-  /** Deployments that are not tried for their health alone. Empty if no other may be tried. */
+  /** Deployments that would be tried if they were healthy. */
   readonly cooling: () => readonly Deployment[];
   /** How the caller's own provider keys are used: not at all, first, or exclusively. */
   readonly ownKeys: OwnKeys;
@@ -81,21 +81,28 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const allowed = withOwnKeys(trusted, input);
   // Empty if only own keys are allowed, and the caller has none for a provider of this model.
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
-  const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
-  const near = putServedLastFirst(usable, input.servedLast);
-  const trustedFirst = distrustedLast(near, input.standing);
-  const { order } = controls;
-  const ranked = order === undefined ? trustedFirst : applyOrder(trustedFirst, order);
+  const priced = allowed.filter((each) => each.prices !== null);
+  const usable = priced.filter(input.isHealthy);
+  const ranked = rankDeployments(usable, input);
   const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
   const first = ranked[firstAt];
   if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
   const ownKeys = first.ownKey === undefined ? "none" : chooseOwnKeys(controls);
-  const unhealthy = controls.allowFallbacks
-    ? allowed.filter((each) => each.prices !== null && !usable.includes(each))
-    : [];
-  const cooling = (): readonly Deployment[] => [...servable(unhealthy, input)];
+  const cooling = (): readonly Deployment[] => {
+    const all = rankDeployments(priced, input);
+    const triable = controls.allowFallbacks ? all : all.slice(0, all.indexOf(first));
+    return [...servable(triable, input)].filter((each) => !usable.includes(each));
+  };
   return { kind: "plan", first, others: () => servable(rest, input), cooling, ownKeys };
+}
+
+function rankDeployments(
+  deployments: readonly Deployment[],
+  { controls: { order }, servedLast, standing }: PlanInput,
+): readonly Deployment[] {
+  const trustedFirst = distrustedLast(putServedLastFirst(deployments, servedLast), standing);
+  return order === undefined ? trustedFirst : applyOrder(trustedFirst, order);
 }
 
 function chooseOwnKeys(controls: ProviderControls): OwnKeys {

@@ -49,8 +49,9 @@ export const ACTIONS = {
   ),
   "key.disable": seen((told) => `disabled ${told.thing("key")} permanently`),
   "limit.change": seen((told) => {
-    const ofKeys = told.now("scope") === "key" ? "each key" : "the organization";
-    const whose = told.now("of_one_key") === true ? told.thing("key") : ofKeys;
+    const isOfKeys = told.now("scope") === "key";
+    const ofAll = isOfKeys ? "each key" : "the organization";
+    const whose = (told.now("of_one_key") ?? isOfKeys) === true ? told.thing("key") : ofAll;
     return `changed the limits of ${whose}${told.with("for", "model", plain)}${told.values(LIMITS)}`;
   }),
   "endpoint.add": seen(
@@ -88,8 +89,9 @@ export const ACTIONS = {
   ),
   "card.remove": seen((told) => `removed the saved card${told.with("ending in", "card", plain)}`),
   "topup.rule": seen((told) => {
-    if (told.now("on") !== true) return "turned automatic top-up off";
     const wasOn = told.was("on") === true;
+    if (told.now("on") !== true)
+      return wasOn ? "turned automatic top-up off" : "changed automatic top-up, which is off";
     const start = wasOn ? "changed automatic top-up" : "turned automatic top-up on";
     const amount = told.with(wasOn ? "to" : "for", "amount_usd", dollars);
     return `${start}${amount}${told.with("below a balance of", "below_usd", dollars)}${told.with("and at most", "month_max_usd", dollars)} a month`;

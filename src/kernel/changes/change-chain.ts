@@ -160,7 +160,8 @@ export async function checkChain(
  * - `connection.disable`: connection id; `disabled_at`
  * - `endpoint.remove`: endpoint id; null (`before` has `provider` and the limits)
  * - `limit.change`: key id (for a managed key its feature, such as `playground`) or organization
- *   id; `scope`, `model`, `source`, `rpm`, `tpm`, `concurrency` (all present; null: no limit)
+ *   id; `scope`, `of_one_key`, `model`, `source`, `rpm`, `tpm`, `concurrency` (all present; null:
+ *   no limit)
  * - `hold.place`: organization id; `kind`, `state` (`limited`, `restricted`), `until` (null: no
  *   end), `reason`
  * - `org.keys-may-set-limits`: organization id; `allowed`

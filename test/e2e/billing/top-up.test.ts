@@ -121,11 +121,13 @@ describe("a card", () => {
     expect(customers.size - before).toBe(1);
   });
 
-  test("is saved with a new customer when the payment provider forgot the old one", async () => {
+  test("is saved with a new customer, and buys nothing, when the payment provider forgot the old one", async () => {
     orgId = await orgWithRule(fixture);
     fixture.checkout.book.customers.clear();
-    await saveCard(fixture, orgId, "0341");
-    expect((await view()).card?.last4).toBe("0341");
+    await saveCard(fixture, orgId, "4242");
+    expect(await view()).toMatchObject({ card: { last4: "4242" }, rule: { isOn: false } });
+    await rounds(fixture);
+    expect(charges()).toBe(0);
   });
 
   test("that was removed is detached, turns the rule off, and is not restored by a repeated event", async () => {
@@ -213,6 +215,15 @@ describe("a rule of automatic top-up", () => {
     fixture.clock.moveOn(30 * DAY_MS);
     await rounds(fixture);
     expect(charges()).toBe(6);
+  });
+
+  test("neither waits for nor counts a purchase with test money once money is real", async () => {
+    orgId = await orgWithRule(fixture);
+    const { purchaseId } = await decide(fixture, "pur_apart");
+    expect(await view()).toMatchObject({ hasOpenPurchase: true, monthMicroUsd: usd(50) });
+    const other = "update purchase set is_test_money = false where purchase_id = $1";
+    await fixture.backend.query(other, [purchaseId]);
+    expect(await view()).toMatchObject({ hasOpenPurchase: false, monthMicroUsd: 0n });
   });
 
   test("counts a pending purchase against its ceiling", async () => {

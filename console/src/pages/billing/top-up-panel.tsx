@@ -145,7 +145,7 @@ const FIRST: Readonly<Record<Field, string>> = {
 function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
   const { rule, card, pause } = topUp;
   const mayChange = useMay("billing");
-  const isOn = rule?.is_on === true && pause === null;
+  const isOn = rule?.is_on === true && pause === null && card !== null;
   const [typed, setTyped] = useState(() => toTyped(rule));
   const change = useChange("PATCH /api/console/top-up", [
     "GET /api/console/top-up",

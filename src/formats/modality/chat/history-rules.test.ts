@@ -155,13 +155,17 @@ describe("history rules", () => {
   test("system-first keeps the parts of the first system message, with their cache marks", () => {
     const messages = [told([marked], "developer"), user, told("a"), told("")];
     const sent = sendHistory(messages, rules("system-first"));
-    expect(sent.body["messages"]).toEqual([told([marked, text("a")]), user]);
+    expect(sent.body["messages"]).toEqual([told([marked, text("\n\na")]), user]);
     expect(sent.dropped).toEqual([]);
     const plain = sendHistory(messages, rules("system-first", "text-only-content"));
     expect(plain.body["messages"]).toEqual([told("s\n\na"), user]);
   });
 
   test("system-first adds no text for system messages that are blank", () => {
+    const named = { ...told("s"), name: "x" };
+    const sent = sendHistory([named, user, told("")], rules("system-first"));
+    expect(sent.body["messages"]).toEqual([named, user]);
+    expect(sent.dropped).toEqual([]);
     expect(sendHistory([user, told("")], rules("system-first")).body["messages"]).toEqual([user]);
   });
 
