@@ -131,6 +131,10 @@ test("an attempt is not owed a second time if its period was put back, and a per
   const judged = await backend.settlementStore.bearLost("acme", claim, testOperator);
   const verdicts = judged.map(({ verdict }) => verdict);
   expect(verdicts).toEqual(["unsure", "put_back", "unsure", "outside"]);
+  // An attempt that may last for more than the period can begin before it and end after it.
+  const longer = { lines: lines.slice(0, 1), longestMs: 30 * 3_600_000 };
+  const spanning = await backend.settlementStore.bearLost("acme", longer, testOperator);
+  expect(spanning.map(({ verdict }) => verdict)).toEqual(["unsure"]);
 });
 
 test("a provider's line for a retired day is reported as retired, and its cost is not owed", async () => {

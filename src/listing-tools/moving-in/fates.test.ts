@@ -86,6 +86,8 @@ describe("every key of any configuration", () => {
     fc.assert(
       fc.property(config, (written) => {
         const text = stringify(written, { aliasDuplicateObjects: false });
+        // The key `<<` merges maps in YAML, so a setting cannot have this name.
+        fc.pre(!/(^|\s)<<:/.test(text));
         const { notes } = moveText(text);
         const covering = new Map(notes.map(({ path }) => [path, 0]));
         expect(covering.size).toBe(notes.length);

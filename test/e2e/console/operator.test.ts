@@ -182,6 +182,15 @@ describe("an operator", () => {
     expect(key.status).toBe(404);
   });
 
+  test("shows which keys of an organization have expired", async () => {
+    await customer.do("POST /api/console/keys", { body: { name: "long gone" } });
+    const sql = "update api_key set expires_at = now() - interval '1 hour' where name = $1";
+    await runSql(fixture.gateway, sql, ["long gone"]);
+    const page = await boss.do(`GET /api/operator/organizations/${customer.orgId}`);
+    const gone = { name: "long gone", disabled_at: null, is_expired: true };
+    expect(at(page.json, "keys")).toContainEqual(expect.objectContaining(gone));
+  });
+
   test("lifts a restriction with a reason that the customer never sees", async () => {
     const trial = await fixture.signIn(newcomer("trial"));
     const { usageHoldStore, creditStore } = fixture.gateway.backend;
