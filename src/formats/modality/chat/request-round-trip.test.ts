@@ -54,7 +54,13 @@ const exchange = fc.record({
 });
 const talk = fc.record({
   system: fc.option(words, { nil: undefined }),
-  exchanges: fc.array(exchange, { maxLength: 3 }),
+  // No id of a call repeats in a conversation, because the gateway replaces a repeated one.
+  exchanges: fc.array(exchange, { maxLength: 3 }).map((all) =>
+    all.map(({ calls, ...rest }, at) => ({
+      ...rest,
+      calls: calls.map((call) => ({ ...call, id: `${call.id}${at}` })),
+    })),
+  ),
   last: words,
   stops: fc.array(words, { maxLength: 3 }),
   userId: fc.option(words, { nil: undefined }),
