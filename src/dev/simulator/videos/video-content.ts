@@ -6,10 +6,14 @@ import { hasFile, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 
 const FILE_BYTES = 64 * 1024;
-const PERIOD = 251;
+const PERIOD = 65_521;
 const STEP_BYTES = 64 * 1024;
+/* Mixed bytes, so that films with different shifts differ. */
 const PATTERN = Buffer.from(
-  Array.from({ length: STEP_BYTES + 2 * PERIOD }, (_byte, at) => at % PERIOD),
+  Array.from(
+    { length: STEP_BYTES + 2 * PERIOD },
+    (_byte, at) => Math.imul(at % PERIOD, 0x9e3779b1) >>> 24,
+  ),
 );
 /* Bytes of an MP4 file: its `ftyp` box, and the head of its `mdat` box. */
 const TYPE = Buffer.from("00000018667479706d703432000000006d70343269736f6d", "hex");
