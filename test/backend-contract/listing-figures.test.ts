@@ -102,9 +102,11 @@ async function seed(
   );
 }
 
-/** The midnight `ago` days before today, in milliseconds. */
+const TODAY = Math.floor(systemClock.nowMs() / DAY_MS);
+
+/** The midnight `ago` days before the day on which this file began, in milliseconds. */
 function dayMs(ago: number): number {
-  return (Math.floor(systemClock.nowMs() / DAY_MS) - ago) * DAY_MS;
+  return (TODAY - ago) * DAY_MS;
 }
 
 function isoDay(ago: number): string {

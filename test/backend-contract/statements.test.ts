@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import { beforeEach, describe, expect, test } from "vitest";
+import { Client } from "pg";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { ALERT_KINDS } from "../../src/account/alerts/alert-kinds.ts";
 import {
@@ -14,7 +15,13 @@ import { type Month, spanOfMonth } from "../../src/account/billing/statements.ts
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { unknownRow } from "../support/old-days.ts";
-import { tamper, withMember, withOtherBackend, withPricedBackend } from "../support/postgres.ts";
+import {
+  asAdmin,
+  tamper,
+  withMember,
+  withOtherBackend,
+  withPricedBackend,
+} from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { rollAll } from "../support/usage-journal.ts";
 
@@ -24,11 +31,36 @@ const backend = withPricedBackend();
 /** The same database, opened by another process. */
 const second = withOtherBackend(backend);
 const member = withMember(backend);
-const NOW = new Date();
+const HOUR_MS = 3_600_000;
+/**
+ * A month is closed hours after its end. Near the turn of a month, this test and its database are
+ * ahead, so that the last month is over.
+ */
+const HOURS_AHEAD = isNearTurn(Date.now()) ? 12 : 0;
+const NOW = new Date(presentMs());
 /** The current month and the three before it. */
 const months = [3, 2, 1, 0].map((ago) => {
   const first = new Date(Date.UTC(NOW.getUTCFullYear(), NOW.getUTCMonth() - ago));
   return first.toISOString().slice(0, 7) as Month;
+});
+
+function presentMs(): number {
+  return Date.now() + HOURS_AHEAD * HOUR_MS;
+}
+
+function isNearTurn(atMs: number): boolean {
+  const [from, to] = [atMs - 7 * HOUR_MS, atMs + HOUR_MS].map((ms) => new Date(ms));
+  return from?.getUTCMonth() !== to?.getUTCMonth();
+}
+
+beforeAll(async () => {
+  const admin = new Client({ connectionString: await asAdmin(backend) });
+  await admin.connect();
+  // Only this database gets another clock.
+  await admin.query("alter function pg_catalog.clock_timestamp() rename to true_clock");
+  await admin.query(`create function public.clock_timestamp() returns timestamptz language sql
+    volatile as $$ select pg_catalog.true_clock() + interval '${HOURS_AHEAD} hours' $$`);
+  await admin.end();
 });
 
 const someMonth = fc.nat(3);
@@ -188,7 +220,7 @@ function add(to: Map<string, bigint>, name: string, amount: bigint): void {
 /** The time at this share of a month; 1 is its last millisecond. Never later than now. */
 function instantIn(month: number, share: number): string {
   const { fromMs, toMs } = spanOfMonth(months[month] as Month);
-  const endMs = Math.min(toMs, Date.now() - 1);
+  const endMs = Math.min(toMs, presentMs() - 1);
   return new Date(Math.min(Math.floor(fromMs + share * (endMs - fromMs)), endMs - 1)).toISOString();
 }
 

@@ -199,6 +199,13 @@ describe("a remembered refusal", () => {
     expect(shortfalls.find(hold(50n))).toBe(LOW);
   });
 
+  test("ends with the organization's next granted hold, which leaves less free than it says", () => {
+    const { shortfalls, answered, refused } = open();
+    refused(hold(50n), LOW);
+    answered(hold(30n), { kind: "reserved" });
+    expect(shortfalls.find(hold(50n))).toBeUndefined();
+  });
+
   test("is valid for 250 ms from the time the ledger was asked", () => {
     const { shortfalls, answered, pass } = open();
     answered(hold(50n), LOW);

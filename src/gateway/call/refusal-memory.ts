@@ -272,8 +272,10 @@ export class Shortfalls {
   }
 
   note(row: ReserveRow, outcome: ReserveOutcome, asked: AskedHold | undefined): void {
-    if (outcome.kind !== "low_balance" && outcome.kind !== "cap") return;
     const { orgId, keyId, reserveMicroUsd: refusedMicroUsd } = row;
+    // Less is free now than a remembered refusal says.
+    if (outcome.kind === "reserved" && asked !== undefined) this.forget(orgId);
+    if (outcome.kind !== "low_balance" && outcome.kind !== "cap") return;
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) {
       const [oldest] = this.#watched.keys();
@@ -287,7 +289,7 @@ export class Shortfalls {
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }
 
-  /** Drops the refusals of an organization that may have more money; undefined means all. */
+  /** Drops the refusals of an organization whose money has changed; undefined means all. */
   forget(orgId: OrgId | undefined): void {
     if (orgId === undefined) this.#watched.clear();
     else this.#watched.delete(orgId);

@@ -106,7 +106,7 @@ describe("a provider's own cost", () => {
 /** Number texts with a point and an exponent, and the digits and the power of ten they mean. */
 const written = fc
   .record({
-    digits: fc.bigInt({ min: 0n, max: 10n ** 14n }),
+    digits: fc.bigInt({ min: 0n, max: 10n ** 14n - 1n }),
     places: fc.nat({ max: 20 }),
     exponent: fc.integer({ min: -12, max: 1 }),
   })
