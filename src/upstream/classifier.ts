@@ -6,7 +6,6 @@ import {
   type ConnectionFault,
   type FailedAnswer,
   timeoutFailure,
-  unusableFailure,
   type UpstreamFailure,
   withoutBlame,
 } from "../formats/index.ts";
@@ -29,8 +28,6 @@ export function attemptClassifier(clock: Clock) {
     },
     timeout: (status: number | null): UpstreamFailure => timeoutFailure(status ?? undefined),
     brokenBody: (status: number): UpstreamFailure => brokenOffFailure(status),
-    /** Classifies a 2xx with a compressed body, which was not requested and cannot be read. */
-    unusable: (status: number): UpstreamFailure => unusableFailure(status),
     // The stream exceeded `streamBytesMax`. The listing is not blamed, because a request may need
     // more bytes per token. But it is a strike: most such streams would not end for any client.
     endless: (status: number): UpstreamFailure => withoutBlame(brokenOffFailure(status)),

@@ -101,7 +101,6 @@ function scriptedAttempt() {
       connection: named("connection"),
       timeout: named("timeout"),
       brokenBody: named("broken body"),
-      unusable: named("unusable"),
       endless: named("endless"),
       abandoned: named("abandoned"),
     },

@@ -197,7 +197,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
     if (status >= 300) return this.#awaitErrorBody(nowMs, headers);
     const { "content-encoding": encoding = "identity" } = headers;
-    if (encoding !== "identity") return this.#end(this.#input.classify.unusable(status));
+    // A compressed body was not requested and cannot be read: it is classified as an empty one.
+    if (encoding !== "identity") return this.#end(this.#classifyErrorBody());
     if (this.#input.stream && !isEventStream(headers["content-type"])) {
       // Some providers answer a stream request with a plain JSON error under a 200.
       return this.#awaitErrorBody(nowMs, headers);

@@ -26,14 +26,12 @@ export interface Modality<R extends CallRequest> {
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
   /** Which configured time limits apply; absent: the limits of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";
-  /** Classifies an answer that is not a usable 2xx; absent: `classifyFailure`. */
+  /** Classifies an answer that is no usable 2xx, or is compressed; absent: `classifyFailure`. */
   readonly classify?: (
     failed: FailedAnswer,
     deployment: Deployment,
     nowMs: number,
   ) => UpstreamFailure;
-  /** The failure of a 2xx with a compressed body; absent: `unusableFailure`. */
-  readonly compressed?: UpstreamFailure;
 }
 
 export interface ClientRequest {

@@ -153,16 +153,18 @@ function startAttempt<R extends CallRequest>(
   { call, held, delivery, hold }: CandidateAttempt<R>,
 ): RunningAttempt {
   const { kind, request } = call;
-  const { classify, compressed } = kind;
+  const { classify } = kind;
   const { attemptId, reserveMicroUsd } = held.reserve;
   const { deployment, upstream } = held.candidate.step;
   const timeouts = ports.timeouts[kind.timeouts ?? (request.stream ? "stream" : "whole")];
   const sent = { attemptId, traceparent: held.trace?.sent() };
-  // Most kinds have neither, and then share one classifier.
-  const own: Partial<AttemptClassifier> | undefined = (classify ?? compressed) && {
-    ...(classify && { answer: (failed) => classify(failed, deployment, ports.clock.nowMs()) }),
-    ...(compressed && { unusable: () => compressed }),
-  };
+  const classifier: AttemptClassifier =
+    classify === undefined
+      ? ports.classify
+      : {
+          ...ports.classify,
+          answer: (failed) => classify(failed, deployment, ports.clock.nowMs()),
+        };
   const running = runAttempt({
     clock: ports.clock,
     deadlines: ports.deadlines,
@@ -179,7 +181,7 @@ function startAttempt<R extends CallRequest>(
           reserveMicroUsd,
         }),
       ),
-    classify: own === undefined ? ports.classify : { ...ports.classify, ...own },
+    classify: classifier,
     send: (handler) => ports.upstream.send(deployment, upstream, handler, sent),
   });
   client.onWritable(() => {

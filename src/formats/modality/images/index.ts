@@ -6,6 +6,7 @@ import { ImageBridge } from "./image-bridge.ts";
 import type { ImageReport } from "./image-usage.ts";
 import { parseImageRequest, type ParsedImageRequest } from "./parse-request.ts";
 import { unusableImagesFailure } from "./read-image-answer.ts";
+import { classifyFailure } from "../../wire/failure/classify-failure.ts";
 
 /** `POST /v1/images/generations`: images made from a text. */
 export const images: Modality<ParsedImageRequest> = {
@@ -33,7 +34,8 @@ export const images: Modality<ParsedImageRequest> = {
       ceiling: maxOutputTokens,
     });
   },
-  compressed: unusableImagesFailure(),
+  classify: (failed, _deployment, nowMs) =>
+    failed.status < 300 ? unusableImagesFailure() : classifyFailure(failed, nowMs),
 };
 
 /** The cost that settlement computes from the report; undefined if the report does not suffice. */

@@ -39,11 +39,10 @@ export function mergeCounts(earlier: ReportedCounts, reported: unknown): Reporte
     cacheWrite1h: asCount(kept["ephemeral_1h_input_tokens"]),
   };
   const output = asCount(fields["output_tokens"]);
-  const isPromptReported = Object.values(prompt).some((count = 0) => count > 0);
+  const counted = defined(prompt);
+  const isPromptReported = Object.values(counted).some((count) => count > 0);
   return {
-    ...(isPromptReported ? {} : defined(prompt)),
-    ...earlier,
-    ...(isPromptReported ? defined(prompt) : {}),
+    ...(isPromptReported ? { ...earlier, ...counted } : { ...counted, ...earlier }),
     ...defined({
       output: output === 0 ? (earlier.output ?? 0) : output,
       thinking: asCount(thinking),

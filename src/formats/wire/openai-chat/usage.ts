@@ -30,7 +30,8 @@ export function readUsage(
   text: string,
   { usageGap }: AnswerReading = {},
 ): UsageReport | undefined {
-  const own = asObject(body["usage"]) ?? choiceUsage(body);
+  // Moonshot reports usage inside a stream's last choice.
+  const own = asObject(body["usage"]) ?? asObject(firstChoice(body)?.["usage"]);
   // Groq reports usage under `x_groq` in the last chunk of a stream.
   const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
   if (reported === undefined) return undefined;
@@ -88,11 +89,6 @@ export function usageFlaw(reported: Fields): string | undefined {
     return isBeside ? undefined : "usage.total_tokens is not prompt plus completion";
   }
   return reasoning > output ? "more reasoning tokens than output tokens" : undefined;
-}
-
-/** Moonshot reports usage inside a stream's last choice. */
-export function choiceUsage(body: Fields): Fields | undefined {
-  return asObject(firstChoice(body)?.["usage"]);
 }
 
 export function firstChoice({ choices }: Fields): Fields | undefined {
