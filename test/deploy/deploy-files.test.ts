@@ -126,6 +126,15 @@ describe("the compose file", () => {
     });
   });
 
+  test("starts every service again after a reboot or a kill, but for the migration, which ends", () => {
+    const policies = Object.entries(services).filter(
+      ([, { restart }]) => restart !== "unless-stopped",
+    );
+    expect(policies.map(([name, { restart }]) => [name, restart])).toEqual([
+      ["migrate", "on-failure:5"],
+    ]);
+  });
+
   test("keeps nothing that grows without an end: each log is bounded, and no copy of the database's log is made", () => {
     for (const [name, { logging }] of Object.entries(services)) {
       const options = { "max-size": expect.stringMatching(/^\d+m$/), "max-file": "5" };
@@ -158,5 +167,6 @@ interface Service {
   readonly depends_on?: unknown;
   readonly cap_add?: readonly string[];
   readonly logging?: unknown;
+  readonly restart?: string;
   readonly stop_grace_period?: string;
 }
