@@ -150,7 +150,7 @@ function unknownLabels(expr: string): string[] {
     ...rows.flatMap(([, { labels = [] }]) => labels.map(({ name }) => name)),
     ...(names.some((name) => name.startsWith("tm:first_output")) ? ["provider", "model"] : []),
   ]);
-  const matched = [...expr.matchAll(/[{,]\s*(\w+)(?:=|!=|=~)"/g)].map(([, name = ""]) => name);
+  const matched = [...expr.matchAll(/[{,]\s*(\w+)(?:=|!=|=~|!~)"/g)].map(([, name = ""]) => name);
   const grouped = [...expr.matchAll(/\b(?:by|without|on) \(([^)]*)\)/g)].flatMap(([, list = ""]) =>
     list.split(/,\s*/),
   );

@@ -1,10 +1,10 @@
 /** Test series in promtool's notation, and the time at which the alert is checked. */
-interface Example {
+export interface Example {
   readonly series: Readonly<Record<string, string>>;
   readonly at: string;
 }
 
-/** One alert of `deploy/prometheus/alerts.yml`. promtool runs its two examples. */
+/** One alert of `deploy/prometheus/alerts.yml`. promtool runs its examples. */
 export interface Alert {
   readonly expr: string;
   /** How long the expression must be true. Default: one evaluation is enough. */
@@ -15,6 +15,8 @@ export interface Alert {
   readonly summary: string;
   /** Series that fire the alert. The first has the labels that the summary names. */
   readonly fires: Example;
+  /** A second way to fire the alert. */
+  readonly alsoFires?: Example;
   readonly quiet: Example;
   /** The examples are evaluated every ten minutes instead of every minute. */
   readonly isLong?: true;

@@ -2,6 +2,7 @@ import { type Alert, HOURS_26 } from "./alert.ts";
 
 const MISSING = "tm_usage_missing_total";
 const OVERRUN = "tm_overrun_usd_total";
+const RECOVERED = "tm_ledger_recovered_total";
 
 /** Alerts about money: the books and their audits, costs, purchases and settlement periods. */
 export const MONEY_ALERTS = {
@@ -65,11 +66,27 @@ export const MONEY_ALERTS = {
     quiet: { series: { 'tm_listing_below_cost{provider="p",model="m"}': "0x5" }, at: "5m" },
   },
   TmChargedUnknown: {
-    expr: "sum(increase(tm_ledger_recovered_total[1h])) > 0",
+    // A process counts before its first scrape what it finds at its start, and `increase()` sees
+    // only what is above the value of the process before it.
+    expr:
+      `sum(increase(${RECOVERED}[1h]) > 0 or (${RECOVERED} ` +
+      "and on (instance, job) (time() - process_start_time_seconds < 3600))) > 0",
     level: "ticket",
     summary: "Attempts of a dead instance were charged at their reserve.",
     fires: { series: { tm_ledger_recovered_total: "0x9 3x9" }, at: "15m" },
-    quiet: { series: { tm_ledger_recovered_total: "3x99" }, at: "80m" },
+    alsoFires: {
+      series: { tm_ledger_recovered_total: "1x99", process_start_time_seconds: "0x60 3660x39" },
+      at: "75m",
+    },
+    quiet: {
+      series: {
+        'tm_ledger_recovered_total{instance="old"}': "3x99",
+        'process_start_time_seconds{instance="old"}': "0x99",
+        'tm_ledger_recovered_total{instance="new"}': "0x99",
+        'process_start_time_seconds{instance="new"}': "3660x99",
+      },
+      at: "80m",
+    },
   },
   TmUsageMissing: {
     // The first answer without usage creates the series, and `increase()` ignores a first value.

@@ -10,9 +10,11 @@ const DAY_P95 = ["10m", "1d"] as const;
 export const RECORDING_RULES: readonly RecordingRule[] = [
   ...WINDOWS.map((window) => ({
     record: `tm:gateway_faults:ratio_${window}`,
-    // Without any fault, the series of faults does not exist.
+    // A 400 is the caller's output limit, and at 0 the client left. Without any fault, the series
+    // of faults does not exist.
     expr:
-      `(sum(rate(tm_requests_total{error="gateway_error"}[${window}])) or vector(0)) ` +
+      `(sum(rate(tm_requests_total{error="gateway_error",status!~"0|400"}[${window}])) ` +
+      "or vector(0)) " +
       `/ sum(rate(tm_requests_total[${window}]))`,
   })),
   ...DAY_P95.map((window) => ({

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 
-import type { Alert } from "./alert.ts";
+import type { Alert, Example } from "./alert.ts";
 import { MONEY_ALERTS } from "./money-alerts.ts";
 import { namedMetrics } from "./named-metrics.ts";
 import { GENAI_RULES, RECORDING_RULES, type RecordingRule } from "./recording.ts";
@@ -83,7 +83,7 @@ interface AlertTest {
   readonly expected: object;
 }
 
-/** The two tests of an alert: one example fires it, the other does not. */
+/** The tests of an alert: one or two examples fire it, the last one does not. */
 function alertTests([name, alert]: [string, Alert]): AlertTest[] {
   const labels = labelsOf(alert);
   const shown = alert.summary.replace(
@@ -94,7 +94,13 @@ function alertTests([name, alert]: [string, Alert]): AlertTest[] {
     exp_labels: { ...labels, level: alert.level },
     exp_annotations: annotations(name, shown),
   };
-  return [alertTest(name, alert, "fires", [firing]), alertTest(name, alert, "quiet", [])];
+  const also =
+    alert.alsoFires === undefined ? [] : [alertTest(name, alert, alert.alsoFires, [firing])];
+  return [
+    alertTest(name, alert, alert.fires, [firing]),
+    ...also,
+    alertTest(name, alert, alert.quiet, []),
+  ];
 }
 
 function labelsOf({ summary, fires }: Alert): Readonly<Record<string, string>> {
@@ -110,14 +116,13 @@ function labelsOf({ summary, fires }: Alert): Readonly<Record<string, string>> {
 
 function alertTest(
   alertname: string,
-  { expr, ...examples }: Alert,
-  which: "fires" | "quiet",
+  { expr }: Alert,
+  { series, at }: Example,
   alerts: readonly object[],
 ): AlertTest {
-  const { series, at } = examples[which];
   const ofSeries = Object.keys(series).map((name) => name.replace(/\{.*/, ""));
   return {
-    title: `${alertname} ${which === "fires" ? "fires" : "stays quiet"}`,
+    title: `${alertname} ${alerts.length > 0 ? "fires" : "stays quiet"}`,
     metrics: [...ofSeries, ...namedMetrics(expr).keys()],
     series: Object.entries(series).map(([of, values]) => ({ series: of, values })),
     expected: { eval_time: at, alertname, exp_alerts: alerts },

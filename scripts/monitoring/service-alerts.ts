@@ -2,6 +2,8 @@ import type { Alert } from "./alert.ts";
 
 const OK = 'tm_requests_total{route="/v1/chat/completions",status="200",error=""}';
 const FAULT = 'tm_requests_total{route="/v1/chat/completions",status="503",error="gateway_error"}';
+const MISTAKE = FAULT.replace("503", "400");
+const LEFT = FAULT.replace("503", "0");
 const SLOW_BUCKET = 'tm_first_output_seconds_bucket{provider="p",model="m",le="1.6"}';
 const FAST_BUCKET = 'tm_first_output_seconds_bucket{provider="p",model="m",le="0.1"}';
 const ALL_BUCKET = 'tm_first_output_seconds_bucket{provider="p",model="m",le="+Inf"}';
@@ -14,14 +16,30 @@ export const SERVICE_ALERTS = {
     level: "page",
     summary: "Our own faults use up the month's error budget within two days.",
     fires: { series: { [OK]: "0+98x70", [FAULT]: "0+2x70" }, at: "65m" },
-    quiet: { series: { [OK]: "0+99x70", [FAULT]: "0+2x60 120x10" }, at: "70m" },
+    quiet: {
+      series: {
+        [OK]: "0+99x70",
+        [FAULT]: "0+2x60 120x10",
+        [MISTAKE]: "0+50x70",
+        [LEFT]: "0+50x70",
+      },
+      at: "70m",
+    },
   },
   TmErrorBudgetSlow: {
     expr: "tm:gateway_faults:ratio_6h > 0.006 and tm:gateway_faults:ratio_30m > 0.006",
     level: "ticket",
     summary: "Our own faults use up the month's error budget within five days.",
     fires: { series: { [OK]: "0+99x400", [FAULT]: "0+1x400" }, at: "380m" },
-    quiet: { series: { [OK]: "0+9990x400", [FAULT]: "0+10x400" }, at: "380m" },
+    quiet: {
+      series: {
+        [OK]: "0+9990x400",
+        [FAULT]: "0+10x400",
+        [MISTAKE]: "0+500x400",
+        [LEFT]: "0+500x400",
+      },
+      at: "380m",
+    },
     isLong: true,
   },
   TmReservesFail: {

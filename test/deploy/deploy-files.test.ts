@@ -122,9 +122,27 @@ describe("the compose file", () => {
     });
     expect(Object.fromEntries(rights)).toEqual({
       postgres: "CHOWN DAC_OVERRIDE FOWNER SETGID SETUID",
-      "archive-owner": "CHOWN",
       nginx: "CHOWN SETGID SETUID",
     });
+  });
+
+  test("starts every service again after a reboot or a kill, but for the migration, which ends", () => {
+    const policies = Object.entries(services).filter(
+      ([, { restart }]) => restart !== "unless-stopped",
+    );
+    expect(policies.map(([name, { restart }]) => [name, restart])).toEqual([
+      ["migrate", "on-failure:5"],
+    ]);
+  });
+
+  test("keeps nothing that grows without an end: each log is bounded, and no copy of the database's log is made", () => {
+    for (const [name, { logging }] of Object.entries(services)) {
+      const options = { "max-size": expect.stringMatching(/^\d+m$/), "max-file": "5" };
+      expect(logging, name).toEqual({ driver: "json-file", options });
+    }
+    expect(services["postgres"]?.command ?? []).not.toContain("archive_mode=on");
+    const { volumes } = parse(text) as { readonly volumes: object };
+    expect(Object.keys(volumes)).toEqual(["postgres-data", "prometheus-data", "grafana-data"]);
   });
 
   test("pins every external image by its digest", () => {
@@ -148,5 +166,7 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly depends_on?: unknown;
   readonly cap_add?: readonly string[];
+  readonly logging?: unknown;
+  readonly restart?: string;
   readonly stop_grace_period?: string;
 }

@@ -83,6 +83,7 @@ function shortened(rules: string): string {
     .replaceAll(/\[1d\]/g, "[180s]")
     .replaceAll(/\[\d+[mh]\]/g, "[10s]")
     .replaceAll(/offset \d+[mh]/g, "offset 10s")
+    .replaceAll("< 3600)", "< 10)")
     .replaceAll(/^(\s+for:) .*$/gm, "$1 2s");
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { type RequestId } from "../../kernel/index.ts";
-import { KeepCeiling, KeepChance } from "./trace-rules.ts";
+import { refusal, type RefusalDetail, type RequestId } from "../../kernel/index.ts";
+import { KeepCeiling, KeepChance, TraceRules } from "./trace-rules.ts";
 
 function request(lastSevenBytes: string, before = "0192f0c1-d2e3-7abc-8d"): RequestId {
   return `${before}${lastSevenBytes.slice(0, 2)}-${lastSevenBytes.slice(2)}` as RequestId;
@@ -25,6 +25,27 @@ describe("the share of traces that is kept by chance", () => {
   test("is none at 0 per million, and all at 1,000,000", () => {
     expect(isChosen(request("ffffffffffffff"), 0)).toBe(false);
     expect(isChosen(request("00000000000000"), 1_000_000)).toBe(true);
+  });
+});
+
+describe("a trace that chance does not keep, of a gateway_error", () => {
+  const rules = new TraceRules({
+    telemetrySamplePerMillion: 0,
+    telemetrySlowMs: 30_000,
+    telemetryKeptPerSecond: 50,
+    telemetryIncoming: "continue",
+    telemetryPropagate: "",
+  });
+
+  test.each<[name: string, isKept: boolean, detail: RefusalDetail]>([
+    ["500, a bug of the gateway, is kept", true, {}],
+    ["502, an answer that cannot be translated, is kept", true, { status: 502 }],
+    ["400, an output limit that the caller got wrong, is not kept", false, { status: 400 }],
+  ])("with the status %s", (_, isKept, detail) => {
+    const value = refusal("gateway_error", "it failed", detail);
+    const end = { status: value.status, refusal: value, isGone: false, nowMs: 5 };
+    const notes = { principal: {}, attempts: [], end, isChosen: false };
+    expect(rules.isKept({ ...notes, request: { startedMs: 0 } })).toBe(isKept);
   });
 });
 

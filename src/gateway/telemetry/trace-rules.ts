@@ -66,8 +66,9 @@ function hasFailed({ end, attempts }: JudgedRequest): boolean {
   return end.status === 0 || (failure !== undefined && isFault(failure));
 }
 
-function isFault({ class: cls, origin }: Refusal): boolean {
-  if (origin === "gateway_infrastructure" || cls === "gateway_error") return true;
+function isFault({ class: cls, origin, status }: Refusal): boolean {
+  if (origin === "gateway_infrastructure") return true;
+  if (cls === "gateway_error") return status >= 500;
   if (origin !== "upstream" && origin !== "upstream_quota") return false;
   return !BLAMED_ON_REQUEST.has(cls);
 }
