@@ -8,6 +8,8 @@ interface KnownProvider {
   readonly key: string;
   /** True if the provider's name, such as `openai`, can mean any server with its wire. */
   readonly compatible?: boolean;
+  /** True if LiteLLM does not call it at the head's address: `api_base` must be written. */
+  readonly needs_address?: boolean;
 }
 
 const providers: Readonly<Record<string, KnownProvider>> = table.providers;
@@ -27,6 +29,7 @@ export type FoundProvider =
       readonly upstreamId: string;
       readonly defaultKeyName: string;
       readonly isCompatible: boolean;
+      readonly needsAddress: boolean;
     }
   | Refused;
 
@@ -90,6 +93,7 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
     upstreamId,
     defaultKeyName: known.key,
     isCompatible: known.compatible === true,
+    needsAddress: known.needs_address === true,
   };
 }
 
@@ -136,15 +140,17 @@ export type FoundAddress =
 
 interface AddressInput {
   readonly head: ProviderHead;
+  readonly needsAddress: boolean;
   /** The configured address; undefined: the usual address, which LiteLLM knows. */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }
 
 /** Finds a deployment's base address. `why` never quotes it, because it may contain a secret. */
-export function findAddress({ head, apiBase, region }: AddressInput): FoundAddress {
+export function findAddress(input: AddressInput): FoundAddress {
+  const { head, apiBase } = input;
   const standard = head.endpoint.base_url;
-  if (apiBase === undefined) return standardAddress(head, standard, region);
+  if (apiBase === undefined) return standardAddress(input);
   const url = URL.canParse(apiBase) ? new URL(apiBase) : undefined;
   const flaw = url === undefined ? "it is not an address" : addressFlaw(url);
   if (url === undefined || flaw !== undefined) {
@@ -169,12 +175,9 @@ function own(baseUrl: string): FoundAddress {
   return { ok: true, baseUrl, isProvidersOwn: true };
 }
 
-function standardAddress(
-  head: ProviderHead,
-  standard: string,
-  region: string | undefined,
-): FoundAddress {
-  const [asked] = head.asks ?? [];
+function standardAddress({ head, needsAddress, region }: AddressInput): FoundAddress {
+  const standard = head.endpoint.base_url;
+  const [asked] = needsAddress ? ["ADDRESS"] : (head.asks ?? []);
   if (asked === undefined) return own(standard);
   if (asked === "REGION" && region !== undefined && /^[a-z]{2}[a-z0-9-]{2,30}$/.test(region)) {
     return own(standard.replaceAll("REGION", region));

@@ -130,6 +130,19 @@ describe("a deployment that cannot be a listing is reported with the reason", ()
     ["images, by name", "e", "{model: gemini/gemini-3-pro-image-preview}", /images/],
     ["a cloud of hourly tokens", "v", "{model: vertex_ai/gemini-2.5-pro}", /token of an hour/],
     ["an unknown provider", "u", "{model: unlisted/model}", /is not known here/],
+    [
+      "another LiteLLM's proxy without its address",
+      "p",
+      "{model: litellm_proxy/gpt-4.1}",
+      /needs api_base/,
+    ],
+    [
+      "a provider with a host of its own",
+      "p",
+      "{model: codestral/codestral-latest}",
+      /needs api_base/,
+    ],
+    ["a server whose address is not written", "p", "{model: hosted_vllm/m}", /needs api_base/],
     ["a model that is a variable", "m", "{model: os.environ/MODEL}", /model is a variable/],
     ["a tag no manifest can hold", "t", "{model: ollama/qwen3:0.6b}", /no manifest can hold/],
   ])("%s", (_what, name, params, why, info = "{}") => {
@@ -220,6 +233,15 @@ describe("provider keys", () => {
     const [first, second] = ["OPENAI_API_KEY_2", "OPENAI_API_KEY_3"];
     expect(names).toEqual([first, second, "OPENAI_API_KEY", "GEMINI_API_KEY"]);
     expect(JSON.stringify(moved)).not.toMatch(/sk-first|sk-second/);
+  });
+
+  test("of another LiteLLM's proxy are in the variable that LiteLLM reads, and the lab's are not sent there", () => {
+    const server = 'api_base: "https://llm.example.com/v1"';
+    const moved = moveText(
+      config(["a", `{model: litellm_proxy/m, ${server}}`], ["b", `{model: openai/m, ${server}}`]),
+    );
+    const names = moved.manifests.map(({ endpoint }) => endpoint.api_key_env);
+    expect(names).toEqual(["LITELLM_PROXY_API_KEY", undefined]);
   });
 
   test("in a variable of the gateway itself or with an invalid variable name get another one", () => {
