@@ -1,3 +1,4 @@
+import { fireworksName } from "../listing-sources/ids.ts";
 import { findHead, type ProviderHead } from "../listing-sources/provider-heads.ts";
 import table from "./litellm-providers.json" with { type: "json" };
 import { shortText } from "./setting-tree.ts";
@@ -81,7 +82,7 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
   }
   const known = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
   const rest = isKnown && first === prefix ? model.slice(slash + 1) : model;
-  const upstreamId = prefix.startsWith("bedrock") ? rest.replace(/^(converse|invoke)\//, "") : rest;
+  const upstreamId = sentName(prefix, rest);
   const head = known === undefined ? undefined : findHead(chooseHead(known.head, upstreamId));
   if (known === undefined || head === undefined) {
     return refuse(`the provider ${shortText(prefix)} has no head here`, WRITE_MANIFEST);
@@ -98,6 +99,13 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
 }
 
 const WRITE_MANIFEST = "write its manifest: tokenmarket manifest init --base-url ADDRESS";
+
+/** The name that LiteLLM sends to the provider. */
+function sentName(prefix: string, name: string): string {
+  if (prefix === "fireworks_ai") return fireworksName(name);
+  if (prefix === "azure") return name.replace(/^(o_series|gpt5_series)\//, "");
+  return prefix.startsWith("bedrock") ? name.replace(/^(converse|invoke)\//, "") : name;
+}
 
 /** Bedrock serves Claude models on the Messages wire, and they need the head with that wire. */
 function chooseHead(head: string, upstreamId: string): string {

@@ -55,6 +55,19 @@ describe("a deployment of a known provider", () => {
   });
 });
 
+test.each([
+  ["fireworks_ai/glm-5p3", "accounts/fireworks/models/glm-5p3"],
+  ["fireworks_ai/glm-5p3-fast", "accounts/fireworks/routers/glm-5p3-fast"],
+  ["fireworks_ai/accounts/acme/models/own", "accounts/acme/models/own"],
+  ["azure/o_series/dep", "dep"],
+  ["azure/gpt5_series/dep", "dep"],
+  ["bedrock/converse/anthropic.claude-opus-4-5", "anthropic.claude-opus-4-5"],
+])("%s is sent upstream as LiteLLM sends it: %s", (model, upstreamId) => {
+  const address = model.startsWith("azure") ? ', api_base: "https://r.openai.azure.com"' : "";
+  const params = `{model: ${model}, aws_region_name: us-east-1${address}, ${PRICED}}`;
+  expect(moveText(config(["a", params])).listings).toMatchObject([{ id: "a", upstreamId }]);
+});
+
 describe("a deployment at another server", () => {
   test("never has the prices of the lab whose wire the server speaks", () => {
     const params = `{model: openai/gpt-4.1, api_base: "https://llm.example.com/v1", ${OPENAI_KEY}}`;
@@ -314,6 +327,7 @@ describe("prices", () => {
       "gpt-x-2024-05-13": entry("openai", 5e-6),
       "azure/gpt-x": entry("azure", 2e-6),
       "groq/gpt-x": entry("groq", 3e-6),
+      "fireworks_ai/accounts/fireworks/routers/glm-x-fast": entry("fireworks_ai", 4e-6),
     });
     const file = { dated: "2026-08-01", bytes: Buffer.from(text), document: parsed(text) };
     const fromPriceFile = priceFileListings(file);
@@ -327,6 +341,7 @@ describe("prices", () => {
         ["d", azure, "{base_model: gpt-x}"],
         ["e", "{model: openai/unlisted}"],
         ["f", `{model: openai/gpt-x, ${server}}`],
+        ["g", "{model: fireworks_ai/glm-x-fast}"],
       ),
       { finder },
     );
@@ -335,7 +350,7 @@ describe("prices", () => {
       .map(({ id, pricing, is_ready: isReady }) => {
         return `${id} ${isReady === false ? "staged" : pricing[0]?.cost_usd_per_million}`;
       });
-    expect(prompts.toSorted()).toEqual(["a 1", "b 5", "c 2", "d 2", "e staged", "f staged"]);
+    expect(prompts.toSorted()).toEqual(["a 1", "b 5", "c 2", "d 2", "e staged", "f staged", "g 4"]);
   });
 });
 
