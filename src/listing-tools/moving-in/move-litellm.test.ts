@@ -179,6 +179,26 @@ describe("a deployment that cannot be a listing is reported with the reason", ()
   });
 });
 
+test("an alias that is also the name of a deployment leads only to its target, as in LiteLLM", () => {
+  const text =
+    config(
+      ["cheap", `{model: openai/gpt-4.1-mini, ${OPENAI_KEY}}`],
+      ["chat", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
+      ["old", `{model: openai/gpt-4o, ${OPENAI_KEY}}`],
+      ["same", `{model: openai/gpt-4o-mini, ${OPENAI_KEY}}`],
+    ) + "router_settings: {model_group_alias: {cheap: chat, old: gone, older: old, same: same}}\n";
+  const moved = moveText(text);
+  expect(listed(moved)).toEqual([
+    "chat openai gpt-4.1",
+    "cheap openai gpt-4.1",
+    "older openai gpt-4o",
+    "same openai gpt-4o-mini",
+  ]);
+  expect(fateOf(moved, "model_list[0]")).toBe(
+    "ignored: its name is an alias of another model, so LiteLLM sends no request to it",
+  );
+});
+
 describe("deployments of one name", () => {
   test("become one listing each, in separate manifests where the key, order or model differs", () => {
     const moved = moveText(
