@@ -7,6 +7,7 @@ export * from "./console-link.ts";
 export * from "./load-catalog.ts";
 export * from "./logging.ts";
 export * from "./open-backend.ts";
+export { hasDefaultFolder } from "./open-catalog.ts";
 export type * from "./open-gateway.ts";
 export * from "./open-key-vault.ts";
 export * from "./open-limits.ts";

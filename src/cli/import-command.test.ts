@@ -91,6 +91,19 @@ describe("import openrouter", () => {
     expect(listed.stdout).toMatch(/none {5}x\/y {2}no listing/);
   });
 
+  test("exits with 2 for a folder that a flag or a setting names and that does not exist", async () => {
+    const nowhere = join(folder, "nowhere");
+    const args = ["import", "openrouter", "mine"];
+    const said = [2, expect.stringContaining(`there is no folder ${nowhere}`)];
+    for (const run of [
+      runCommand([...args, "--manifests", nowhere]),
+      runCommand(args, { TM_MANIFESTS: nowhere }),
+    ]) {
+      const { code, stderr } = await run;
+      expect([code, stderr]).toEqual(said);
+    }
+  });
+
   test("exits with 2 for a file without models", async () => {
     const { code, stderr } = await runCommand(["import", "openrouter", file("empty.json", "{}")]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("has no list of models")]);

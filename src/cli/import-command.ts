@@ -14,7 +14,7 @@ import {
   readConfig,
   UsageFault,
 } from "./command-context.ts";
-import { listJsonFiles, SHIPPED_MANIFESTS } from "../app/index.ts";
+import { hasDefaultFolder, listJsonFiles, SHIPPED_MANIFESTS } from "../app/index.ts";
 import { validateManifest } from "../catalog/index.ts";
 import { asText, defined, isOwnVariable, loadConfig, type RawJson } from "../kernel/index.ts";
 import {
@@ -185,10 +185,11 @@ async function importOpenrouter(
   named: readonly string[],
   flags: Flags,
 ): Promise<CommandAnswer> {
-  const { manifestsDir } = readConfig(context, flags);
+  const config = readConfig(context, flags);
+  const { manifestsDir } = config;
   const isThere = existsSync(manifestsDir);
-  if (!isThere && flags["manifests"] !== undefined) {
-    throw new UsageFault(`--manifests: there is no folder ${manifestsDir}`);
+  if (!isThere && (flags["manifests"] !== undefined || !hasDefaultFolder(config))) {
+    throw new UsageFault(`there is no folder ${manifestsDir}; name another with --manifests`);
   }
   const folder = isThere ? manifestsDir : SHIPPED_MANIFESTS;
   const asked = await readAskedModels(named);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   type Backend,
   checkConnection,
+  hasDefaultFolder,
   openConfiguredVault,
   openExportKey,
   readSettlementTerms,
@@ -75,7 +76,12 @@ export function openOperationDeps(
       credit: backend.creditStore,
       settlement: backend.settlementStore,
       readSettlementTerms: () =>
-        readSettlementTerms({ manifestsDir, isFolderOptional, env: context.env, clock }),
+        readSettlementTerms({
+          manifestsDir,
+          isFolderOptional: isFolderOptional && hasDefaultFolder(config),
+          env: context.env,
+          clock,
+        }),
     },
     checkPrivateManifest: (providerId) =>
       checkPrivateManifest(manifestsDir, providerId, isFolderOptional),

@@ -1,8 +1,11 @@
+import { mkdirSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
+import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { newFolder } from "../../test/support/run-folder.ts";
 import { withServer } from "../../test/support/local-server.ts";
 import { selfSigned } from "../../test/support/self-signed.ts";
 import { readSourceFile } from "./read-source-file.ts";
@@ -17,6 +20,7 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   const moved = (location: string): void => void response.writeHead(302, { location }).end();
   switch (request.url ?? "") {
     case "/list.json":
+    case "/2025-01-31/list.json?of=2025-02-01":
       response.setHeader("last-modified", "Sun, 02 Aug 2026 22:00:00 GMT");
       response.end(LIST);
       return;
@@ -55,6 +59,17 @@ test("an address whose certificate no authority signed is not read", async () =>
   await expect(readSourceFile(at("/list.json"), undefined)).rejects.toThrow("cannot be read: ");
 });
 
+test("a file is dated by the day in its own name, never by one in its folder's", async () => {
+  const folder = join(newFolder("sources"), "2025-01-31");
+  mkdirSync(folder);
+  const dated = async (name: string): Promise<string> => {
+    writeFileSync(join(folder, name), LIST);
+    return (await readSourceFile(join(folder, name), undefined)).dated;
+  };
+  expect(await dated("list-2026-08-01.json")).toBe("2026-08-01");
+  expect(await dated("list.json")).not.toBe("2025-01-31");
+});
+
 describe("a list at an https address", () => {
   const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
   beforeAll(() => void (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0"));
@@ -70,6 +85,11 @@ describe("a list at an https address", () => {
     }
     const given = await readSourceFile(at("/list.json"), "2026-08-05");
     expect(given.dated).toBe("2026-08-05");
+  });
+
+  test("has no date of a folder or a query, only of its name", async () => {
+    const { dated } = await readSourceFile(at("/2025-01-31/list.json?of=2025-02-01"), undefined);
+    expect(dated).toBe("2026-08-02");
   });
 
   test("is dated today if its server states a date in 1970 or in the future", async () => {

@@ -1,4 +1,5 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
+import { basename } from "node:path";
 
 import { cutText, defined, type RawJson, readRawJson, toReason } from "../kernel/index.ts";
 import {
@@ -39,7 +40,8 @@ export async function readSourceFile(
 ): Promise<SourceFile> {
   const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(named);
   const { bytes, modified } = isUrl ? await download(named, stopped) : await readFile(named);
-  const inName = /\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/.exec(named)?.[0];
+  const name = basename(isUrl ? new URL(named).pathname : named);
+  const inName = /\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/.exec(name)?.[0];
   const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
   // Days outside this range are ignored: some servers always report 1970 or 1985, and a future day
   // would make later price lists look older.

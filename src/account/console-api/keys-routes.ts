@@ -143,7 +143,7 @@ async function createKey(
       `rpm ${rpm} is above the ceiling of ${ceiling}; choose a limit up to the ceiling`,
     );
   }
-  const read = await readKeyFields(deps, session.orgId, wanted);
+  const read = await readKeyFields(deps, session, wanted);
   if (read instanceof ConsoleRefusal) return read;
   const { raw: secret, ...stored } = createVirtualKey();
   const fields = { tags: [], expiresAtMs: null, models: null, ...read, ...stored };
@@ -190,7 +190,7 @@ async function changeKey(
   const name = body.name === undefined ? undefined : readName(body.name);
   if (name instanceof ConsoleRefusal) return name;
   const { orgId, keyId } = key;
-  const read = await readKeyFields(deps, orgId, body, key.models);
+  const read = await readKeyFields(deps, session, body, key.models);
   if (read instanceof ConsoleRefusal) return read;
   const asked = { caps: read.caps, confirm: body.confirm, keys: [key] };
   const question = await askAboutCaps(deps, session, asked);
@@ -207,7 +207,7 @@ async function changeKeys(
   deps: OperationDeps,
   { session, body, by }: Call<"POST /api/console/keys/change">,
 ): Promise<{ readonly changed: number } | ConsoleRefusal> {
-  const edit = await readKeyFields(deps, session.orgId, body);
+  const edit = await readKeyFields(deps, session, body);
   if (edit instanceof ConsoleRefusal) return edit;
   const keyIds = [...new Set(body.key_ids)];
   const listed = await deps.accounts.listOwnKeys(session.orgId);

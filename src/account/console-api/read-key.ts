@@ -1,19 +1,21 @@
-import { defined, isDay, type OrgId, readTags } from "../../kernel/index.ts";
+import type { Catalog } from "../../catalog/index.ts";
+import { defined, isDay, readTags } from "../../kernel/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { KeyChange } from "./contract.ts";
+import type { Acting } from "./handler.ts";
 import { readCaps } from "./read-values.ts";
 
 /** In the result, an absent field changes nothing; null means no expiry, or all models. */
 export async function readKeyFields(
   deps: Pick<ConsoleDeps, "catalog" | "rules" | "clock">,
-  orgId: OrgId,
+  session: Acting,
   body: Omit<KeyChange, "name" | "rpm" | "confirm">,
   kept: readonly string[] | null = null,
 ) {
   const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
   if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
-  const models = await readAllowedModels(deps, orgId, body.models, kept);
+  const models = await readAllowedModels(deps, session, body.models, kept);
   if (models instanceof ConsoleRefusal) return models;
   const tags = readKeyTags(body.tags);
   if (tags instanceof ConsoleRefusal) return tags;
@@ -60,14 +62,15 @@ const TOO_FAR = invalidField(
  */
 async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,
-  orgId: OrgId,
+  { orgId, isOperator = false }: Acting,
   models: readonly string[] | null | undefined,
   kept: readonly string[] | null,
 ): Promise<readonly string[] | null | undefined | ConsoleRefusal> {
   if (models === undefined || models === null) return undefined;
   if (models.length === 0) return null;
   const wanted = [...new Set(models)];
-  const isListed = (id: string): boolean => catalog.current.find(id) !== undefined;
+  const isListed = (id: string): boolean =>
+    catalog.current.find(id) !== undefined || (isOperator && isForSale(catalog.current, id));
   const others = wanted.filter((id) => !isListed(id) && kept?.includes(id) !== true);
   if (others.length === 0) return wanted;
   const endpoints = await rules.listEndpoints(orgId);
@@ -80,6 +83,14 @@ async function readAllowedModels(
         "models",
         `models has ${JSON.stringify(unknown)}, which is not listed; GET /v1/models has the ids`,
       );
+}
+
+/** True if a public listing has the model: a command may run without the providers' keys. */
+function isForSale(catalog: Catalog, id: string): boolean {
+  return catalog.deployments.some(
+    ({ modelId, providerId, notReady }) =>
+      modelId === id && notReady !== "staged" && !catalog.isDedicated(providerId, id),
+  );
 }
 
 function readKeyTags(

@@ -27,7 +27,7 @@ export function diffProviderFacts(before: Manifest, after: Manifest): readonly F
 
 /** Fields that are not compared as facts: the id, prices, and parameters (compared one by one). */
 const PRICED = new Set(["id", "pricing", "price_card", "supported_parameters"]);
-const PRICED_TERMS = new Set(["price_tiers", "extra_pricing", "price_changes"]);
+const PRICED_TERMS = new Set(["price_tiers", "extra_pricing", "price_changes", "image_tokens"]);
 
 type Fields = ReadonlyMap<string, unknown>;
 
@@ -83,6 +83,8 @@ const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> =
   streaming: (old, next) => old === true && next !== true,
   // ISO days sort as text. An earlier end date is a loss.
   deprecation_date: (old, next) => (asText(next) ?? NEVER) < (asText(old) ?? NEVER),
+  // The state is then billed for each question.
+  decisions_state_per_question: (old, next) => old !== true && next === true,
   decisions_image_parts: (old, next) => old === true && next !== true,
   "provider.listing": (old, next) => (old ?? "public") === "public" && next === "private",
   "provider.prompt_logging": (old, next) => old === "none" && next !== "none",

@@ -139,6 +139,40 @@ describe("prices of a listing", () => {
   });
 });
 
+test.each<[string, Terms["image_tokens"], Terms["image_tokens"], string[]]>([
+  ["a higher count", 100, 150, ["image_tokens: 100 to 150, +50 %"]],
+  ["a count where an image cost nothing", undefined, 100, ["image_tokens: 0 to 100, null %"]],
+  [
+    "a size of a list",
+    [{ size: "big", tokens: 200 }, { tokens: 100 }],
+    [{ size: "big", tokens: 300 }, { tokens: 100 }],
+    ["image_tokens big: 200 to 300, +50 %"],
+  ],
+  [
+    "an earlier entry that fits",
+    [{ quality: "low", tokens: 50 }, { tokens: 100 }],
+    [{ tokens: 100 }, { quality: "low", tokens: 50 }],
+    ["image_tokens low: 50 to 100, +100 %"],
+  ],
+])("%s of image_tokens is dearer, and the reverse is cheaper", (_what, old, next, lines) => {
+  const side = (tokens: Terms["image_tokens"]): Side => ({
+    terms: tokens === undefined ? {} : { image_tokens: tokens },
+  });
+  const found = findDifference(side(old), side(next));
+  const shown = found?.prices.map((each) => {
+    return `${each.sku}: ${each.old} to ${each.new}, ${each.percent} %`;
+  });
+  expect(shown).toEqual(lines);
+  expect(found).toMatchObject({ is_dearer: true, is_less: false, facts: [] });
+  const reverse = findDifference(side(next), side(old));
+  expect(reverse).toMatchObject({ is_dearer: false, is_cheaper: true });
+});
+
+test("image_tokens written in another form or order is no difference", () => {
+  const written = { terms: { image_tokens: [{ size: "big", tokens: 9 }, { tokens: 9 }] } };
+  expect(findDifference({ terms: { image_tokens: 9 } }, written)).toBeUndefined();
+});
+
 describe("a reduced offer", () => {
   const { effort: _effort, ...withoutEffort } = PARAMETERS;
   const half = { type: "range", min: 0, max: 1 } as const;
@@ -149,6 +183,7 @@ describe("a reduced offer", () => {
     ["a removed input modality", { input_modalities: ["text"] }],
     ["a staged listing", { is_ready: false }],
     ["a deprecation date", { deprecation_date: "2027-01-01" }],
+    ["a state that is billed for each question", { decisions_state_per_question: true }],
     ["a removed parameter", { supported_parameters: withoutEffort }],
     ["a narrower range", { supported_parameters: { ...PARAMETERS, temperature: half } }],
     ["a removed value of a parameter", { supported_parameters: { ...PARAMETERS, effort: low } }],

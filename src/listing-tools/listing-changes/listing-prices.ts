@@ -3,6 +3,7 @@ import {
   type BilledSku,
   listingTerms,
   type Manifest,
+  type ManifestImageTokens,
   type ManifestListingTerms,
   type ManifestModel,
   type ManifestPrice,
@@ -68,13 +69,13 @@ function computeRates(
 }
 
 export interface PriceDifference {
-  /** A SKU, or for a line of the price card a text such as `card image hd`. */
+  /** A SKU, or a text such as `card image hd` (a line of the price card) or `image_tokens hd`. */
   readonly sku: string;
   /** The price applies to prompts with more tokens than this (exclusive). */
   readonly above_prompt_tokens: number;
   /** The instant from which the prices differ; null if they differ now. */
   readonly from: string | null;
-  /** USD per million tokens, or USD per unit of the price card; null if this side has no price. */
+  /** USD per million tokens or per unit of the price card, or tokens; null: no price. */
   readonly old: string | null;
   readonly new: string | null;
   /** Rounded up to two decimals; null if the old price is 0 or one of the two is absent. */
@@ -95,7 +96,8 @@ export function diffPrices(
   after: Listing | undefined,
   nowMs: number,
 ): readonly PriceDifference[] {
-  return [...diffRates(before, after, nowMs), ...diffPriceCards(before, after)];
+  const rates = diffRates(before, after, nowMs);
+  return [...rates, ...diffImageTokens(before, after), ...diffPriceCards(before, after)];
 }
 
 /**
@@ -149,6 +151,38 @@ function withPercent({
   const percent =
     old === null || next === null ? null : percentChange(priceUnits(old), priceUnits(next));
   return { old, new: next, percent };
+}
+
+/**
+ * Compares the output tokens for which an image without reported usage is billed, at each named
+ * size and quality. The first entry that fits counts; without one the image costs nothing.
+ */
+function diffImageTokens(
+  before: Listing | undefined,
+  after: Listing | undefined,
+): readonly PriceDifference[] {
+  const old = before && readImageTokens(before);
+  const next = after && readImageTokens(after);
+  const all = [...(old ?? []), ...(next ?? [])];
+  const sizes = [...new Set([undefined, ...all.map(({ size }) => size)])];
+  const qualities = [...new Set([undefined, ...all.map(({ quality }) => quality)])];
+  const kinds = sizes.flatMap((size) => qualities.map((quality) => [size, quality] as const));
+  return kinds.flatMap((kind): PriceDifference[] => {
+    const count = (list: readonly ManifestImageTokens[] | undefined): string | null => {
+      const fits = ({ size = kind[0], quality = kind[1] }: ManifestImageTokens): boolean =>
+        size === kind[0] && quality === kind[1];
+      return list === undefined ? null : String(list.find(fits)?.tokens ?? 0);
+    };
+    const pair = { old: count(old), new: count(next) };
+    if (pair.old === pair.new || all.length === 0) return [];
+    const sku = ["image_tokens", ...kind].filter((part) => part !== undefined).join(" ");
+    return [{ sku, above_prompt_tokens: 0, from: null, ...withPercent(pair) }];
+  });
+}
+
+function readImageTokens({ terms }: Listing): readonly ManifestImageTokens[] {
+  const { image_tokens: declared = [] } = terms;
+  return typeof declared === "number" ? [{ tokens: declared }] : declared;
 }
 
 /** Nothing is billed from a price card, but customers see it, and expect its prices. */

@@ -41,6 +41,12 @@ export function marketplaceId(provider: string, upstreamId: string): string {
   return `${lab}/${name.replace(/:\d+$/, "")}`;
 }
 
+/** Fireworks' own name of a model that LiteLLM may name in short. */
+export function fireworksName(name: string): string {
+  const kind = /-(?:fast|us)$/.test(name) ? "routers" : "models";
+  return name.includes("/") ? name : `accounts/fireworks/${kind}/${name}`;
+}
+
 /** The marketplace id of an entry of OpenRouter, to compare its price with the maker's price. */
 export function labModelId(openRouterId: string): string {
   return byUpstream.get(`openrouter ${openRouterId}`) ?? openRouterId;

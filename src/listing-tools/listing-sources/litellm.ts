@@ -19,6 +19,7 @@ import {
   textsAt,
   type Unfit,
 } from "./entry-rules.ts";
+import { fireworksName } from "./ids.ts";
 import { type RawSheet, type RawTier, sheetOver, toReading } from "./sheet-builder.ts";
 
 const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
@@ -78,8 +79,7 @@ function isChat(endpoint: string): boolean {
 function stripPrefix(key: string, provider: string): string {
   const prefix = `${provider.replace(/_chat$/, "")}/`;
   const id = key.startsWith(prefix) ? key.slice(prefix.length) : key;
-  const isShort = provider === "fireworks_ai" && !id.includes("/");
-  return isShort ? `accounts/fireworks/models/${id}` : id;
+  return provider === "fireworks_ai" ? fireworksName(id) : id;
 }
 
 function readInputs(entry: RawObject): NonNullable<Draft["inputs"]> {

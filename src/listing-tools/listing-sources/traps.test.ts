@@ -252,6 +252,21 @@ describe("11: ids", () => {
     expect(listing(claude, "anthropic/claude-opus-4.5").upstream_id).toBe("claude-opus-4-5");
   });
 
+  test("a short name of Fireworks stands for the name by which Fireworks serves the model", () => {
+    const names = readSource("litellm", litellm.document, {
+      provider: "fireworks_ai",
+      dated: litellm.dated,
+    }).flatMap((each) => (each.kind === "draft" ? [each.draft] : []));
+    const long = new Set(
+      names.flatMap(({ name, upstreamId }) => {
+        return name.endsWith(`/${upstreamId}`) ? [upstreamId] : [];
+      }),
+    );
+    const short = names.filter(({ name }) => !name.includes("accounts/"));
+    expect(short.length).toBeGreaterThan(10);
+    expect(short.map(({ upstreamId }) => upstreamId).filter((each) => !long.has(each))).toEqual([]);
+  });
+
   test("one open model has one id at all its hosts, and an unknown one only its provider's", () => {
     for (const provider of ["groq", "cerebras", "together", "fireworks", "deepinfra"]) {
       const ids = importFor(provider, litellm).manifest?.models.map(({ id }) => id) ?? [];

@@ -1,3 +1,4 @@
+import { fireworksName } from "../listing-sources/ids.ts";
 import { findHead, type ProviderHead } from "../listing-sources/provider-heads.ts";
 import table from "./litellm-providers.json" with { type: "json" };
 import { shortText } from "./setting-tree.ts";
@@ -8,6 +9,8 @@ interface KnownProvider {
   readonly key: string;
   /** True if the provider's name, such as `openai`, can mean any server with its wire. */
   readonly compatible?: boolean;
+  /** True if LiteLLM does not call it at the head's address: `api_base` must be written. */
+  readonly needs_address?: boolean;
 }
 
 const providers: Readonly<Record<string, KnownProvider>> = table.providers;
@@ -27,6 +30,7 @@ export type FoundProvider =
       readonly upstreamId: string;
       readonly defaultKeyName: string;
       readonly isCompatible: boolean;
+      readonly needsAddress: boolean;
     }
   | Refused;
 
@@ -78,7 +82,7 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
   }
   const known = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
   const rest = isKnown && first === prefix ? model.slice(slash + 1) : model;
-  const upstreamId = prefix.startsWith("bedrock") ? rest.replace(/^(converse|invoke)\//, "") : rest;
+  const upstreamId = sentName(prefix, rest);
   const head = known === undefined ? undefined : findHead(chooseHead(known.head, upstreamId));
   if (known === undefined || head === undefined) {
     return refuse(`the provider ${shortText(prefix)} has no head here`, WRITE_MANIFEST);
@@ -90,10 +94,18 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
     upstreamId,
     defaultKeyName: known.key,
     isCompatible: known.compatible === true,
+    needsAddress: known.needs_address === true,
   };
 }
 
 const WRITE_MANIFEST = "write its manifest: tokenmarket manifest init --base-url ADDRESS";
+
+/** The name that LiteLLM sends to the provider. */
+function sentName(prefix: string, name: string): string {
+  if (prefix === "fireworks_ai") return fireworksName(name);
+  if (prefix === "azure") return name.replace(/^(o_series|gpt5_series)\//, "");
+  return prefix.startsWith("bedrock") ? name.replace(/^(converse|invoke)\//, "") : name;
+}
 
 /** Bedrock serves Claude models on the Messages wire, and they need the head with that wire. */
 function chooseHead(head: string, upstreamId: string): string {
@@ -136,15 +148,17 @@ export type FoundAddress =
 
 interface AddressInput {
   readonly head: ProviderHead;
+  readonly needsAddress: boolean;
   /** The configured address; undefined: the usual address, which LiteLLM knows. */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }
 
 /** Finds a deployment's base address. `why` never quotes it, because it may contain a secret. */
-export function findAddress({ head, apiBase, region }: AddressInput): FoundAddress {
+export function findAddress(input: AddressInput): FoundAddress {
+  const { head, apiBase } = input;
   const standard = head.endpoint.base_url;
-  if (apiBase === undefined) return standardAddress(head, standard, region);
+  if (apiBase === undefined) return standardAddress(input);
   const url = URL.canParse(apiBase) ? new URL(apiBase) : undefined;
   const flaw = url === undefined ? "it is not an address" : addressFlaw(url);
   if (url === undefined || flaw !== undefined) {
@@ -169,12 +183,9 @@ function own(baseUrl: string): FoundAddress {
   return { ok: true, baseUrl, isProvidersOwn: true };
 }
 
-function standardAddress(
-  head: ProviderHead,
-  standard: string,
-  region: string | undefined,
-): FoundAddress {
-  const [asked] = head.asks ?? [];
+function standardAddress({ head, needsAddress, region }: AddressInput): FoundAddress {
+  const standard = head.endpoint.base_url;
+  const [asked] = needsAddress ? ["ADDRESS"] : (head.asks ?? []);
   if (asked === undefined) return own(standard);
   if (asked === "REGION" && region !== undefined && /^[a-z]{2}[a-z0-9-]{2,30}$/.test(region)) {
     return own(standard.replaceAll("REGION", region));

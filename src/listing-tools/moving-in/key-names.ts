@@ -19,6 +19,8 @@ export interface KeyQuestion {
   readonly headKey: string | undefined;
   readonly address: { readonly baseUrl: string; readonly isProvidersOwn: boolean };
   readonly isLocal: boolean;
+  /** True if the standard variable has the key of whichever server `api_base` names. */
+  readonly needsAddress: boolean;
 }
 
 /** Deployments with the same key get the same variable. No result or message has a key. */
@@ -36,11 +38,11 @@ export class KeyNames {
     for (const name of names) this.#taken.add(name);
   }
 
-  nameFor({ written, standard, headKey, address, isLocal }: KeyQuestion): NamedKey {
-    const isAtHome = address.isProvidersOwn && !isLocal;
+  nameFor({ written, standard, headKey, address, ...of }: KeyQuestion): NamedKey {
+    const isAtHome = address.isProvidersOwn && !of.isLocal;
     const usual = isAtHome ? standard : nameOfHost(address.baseUrl);
     if (written === undefined) {
-      const isKeyless = isLocal || !address.isProvidersOwn;
+      const isKeyless = of.isLocal || !(address.isProvidersOwn || of.needsAddress);
       if (isKeyless) return { fate: "ignored" };
       return { name: this.#usable(standard, headKey ?? usual), fate: "ignored" };
     }

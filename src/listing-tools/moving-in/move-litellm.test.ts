@@ -55,6 +55,19 @@ describe("a deployment of a known provider", () => {
   });
 });
 
+test.each([
+  ["fireworks_ai/glm-5p3", "accounts/fireworks/models/glm-5p3"],
+  ["fireworks_ai/glm-5p3-fast", "accounts/fireworks/routers/glm-5p3-fast"],
+  ["fireworks_ai/accounts/acme/models/own", "accounts/acme/models/own"],
+  ["azure/o_series/dep", "dep"],
+  ["azure/gpt5_series/dep", "dep"],
+  ["bedrock/converse/anthropic.claude-opus-4-5", "anthropic.claude-opus-4-5"],
+])("%s is sent upstream as LiteLLM sends it: %s", (model, upstreamId) => {
+  const address = model.startsWith("azure") ? ', api_base: "https://r.openai.azure.com"' : "";
+  const params = `{model: ${model}, aws_region_name: us-east-1${address}, ${PRICED}}`;
+  expect(moveText(config(["a", params])).listings).toMatchObject([{ id: "a", upstreamId }]);
+});
+
 describe("a deployment at another server", () => {
   test("never has the prices of the lab whose wire the server speaks", () => {
     const params = `{model: openai/gpt-4.1, api_base: "https://llm.example.com/v1", ${OPENAI_KEY}}`;
@@ -130,6 +143,19 @@ describe("a deployment that cannot be a listing is reported with the reason", ()
     ["images, by name", "e", "{model: gemini/gemini-3-pro-image-preview}", /images/],
     ["a cloud of hourly tokens", "v", "{model: vertex_ai/gemini-2.5-pro}", /token of an hour/],
     ["an unknown provider", "u", "{model: unlisted/model}", /is not known here/],
+    [
+      "another LiteLLM's proxy without its address",
+      "p",
+      "{model: litellm_proxy/gpt-4.1}",
+      /needs api_base/,
+    ],
+    [
+      "a provider with a host of its own",
+      "p",
+      "{model: codestral/codestral-latest}",
+      /needs api_base/,
+    ],
+    ["a server whose address is not written", "p", "{model: hosted_vllm/m}", /needs api_base/],
     ["a model that is a variable", "m", "{model: os.environ/MODEL}", /model is a variable/],
     ["a tag no manifest can hold", "t", "{model: ollama/qwen3:0.6b}", /no manifest can hold/],
   ])("%s", (_what, name, params, why, info = "{}") => {
@@ -151,6 +177,26 @@ describe("a deployment that cannot be a listing is reported with the reason", ()
       /^not_carried: 2 of 3 aliases .*: x y, lost; the others are listed/,
     );
   });
+});
+
+test("an alias that is also the name of a deployment leads only to its target, as in LiteLLM", () => {
+  const text =
+    config(
+      ["cheap", `{model: openai/gpt-4.1-mini, ${OPENAI_KEY}}`],
+      ["chat", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
+      ["old", `{model: openai/gpt-4o, ${OPENAI_KEY}}`],
+      ["same", `{model: openai/gpt-4o-mini, ${OPENAI_KEY}}`],
+    ) + "router_settings: {model_group_alias: {cheap: chat, old: gone, older: old, same: same}}\n";
+  const moved = moveText(text);
+  expect(listed(moved)).toEqual([
+    "chat openai gpt-4.1",
+    "cheap openai gpt-4.1",
+    "older openai gpt-4o",
+    "same openai gpt-4o-mini",
+  ]);
+  expect(fateOf(moved, "model_list[0]")).toBe(
+    "ignored: its name is an alias of another model, so LiteLLM sends no request to it",
+  );
 });
 
 describe("deployments of one name", () => {
@@ -220,6 +266,15 @@ describe("provider keys", () => {
     const [first, second] = ["OPENAI_API_KEY_2", "OPENAI_API_KEY_3"];
     expect(names).toEqual([first, second, "OPENAI_API_KEY", "GEMINI_API_KEY"]);
     expect(JSON.stringify(moved)).not.toMatch(/sk-first|sk-second/);
+  });
+
+  test("of another LiteLLM's proxy are in the variable that LiteLLM reads, and the lab's are not sent there", () => {
+    const server = 'api_base: "https://llm.example.com/v1"';
+    const moved = moveText(
+      config(["a", `{model: litellm_proxy/m, ${server}}`], ["b", `{model: openai/m, ${server}}`]),
+    );
+    const names = moved.manifests.map(({ endpoint }) => endpoint.api_key_env);
+    expect(names).toEqual(["LITELLM_PROXY_API_KEY", undefined]);
   });
 
   test("in a variable of the gateway itself or with an invalid variable name get another one", () => {
@@ -292,6 +347,7 @@ describe("prices", () => {
       "gpt-x-2024-05-13": entry("openai", 5e-6),
       "azure/gpt-x": entry("azure", 2e-6),
       "groq/gpt-x": entry("groq", 3e-6),
+      "fireworks_ai/accounts/fireworks/routers/glm-x-fast": entry("fireworks_ai", 4e-6),
     });
     const file = { dated: "2026-08-01", bytes: Buffer.from(text), document: parsed(text) };
     const fromPriceFile = priceFileListings(file);
@@ -305,6 +361,7 @@ describe("prices", () => {
         ["d", azure, "{base_model: gpt-x}"],
         ["e", "{model: openai/unlisted}"],
         ["f", `{model: openai/gpt-x, ${server}}`],
+        ["g", "{model: fireworks_ai/glm-x-fast}"],
       ),
       { finder },
     );
@@ -313,7 +370,7 @@ describe("prices", () => {
       .map(({ id, pricing, is_ready: isReady }) => {
         return `${id} ${isReady === false ? "staged" : pricing[0]?.cost_usd_per_million}`;
       });
-    expect(prompts.toSorted()).toEqual(["a 1", "b 5", "c 2", "d 2", "e staged", "f staged"]);
+    expect(prompts.toSorted()).toEqual(["a 1", "b 5", "c 2", "d 2", "e staged", "f staged", "g 4"]);
   });
 });
 

@@ -98,6 +98,7 @@ function withAliases(
   fates: Fates,
 ): MovedDeployment[] {
   const aliases = new Map<string, string[]>();
+  const aliased = new Set<string>();
   const names = new Set(deployments.map(({ names: [name = ""] }) => name));
   for (const [section, field] of ALIAS_MAPS) {
     const map = asMap(settingAt(settingAt(config, section), field));
@@ -105,15 +106,22 @@ function withAliases(
     const lost: string[] = [];
     for (const [alias, value] of map) {
       const target = readTarget(value);
+      if (target !== alias) aliased.add(alias);
       if (target === undefined || !names.has(target) || !isId(alias)) lost.push(shortText(alias));
       else aliases.set(target, [...(aliases.get(target) ?? []), alias]);
     }
     if (lost.length === 0) fates.carried([section, field]);
     else fates.notCarried([section, field], lostAliases(lost, map.size));
   }
-  return deployments.map((deployment) => {
+  return deployments.flatMap((deployment) => {
     const [name = ""] = deployment.names;
-    return { ...deployment, names: [...new Set([name, ...(aliases.get(name) ?? [])])] };
+    // LiteLLM looks for an alias before it looks for a model of that name.
+    const own = aliased.has(name) ? [] : [name];
+    const all = [...new Set([...own, ...(aliases.get(name) ?? [])])];
+    if (all.length > 0) return [{ ...deployment, names: all }];
+    const why = "its name is an alias of another model, so LiteLLM sends no request to it";
+    fates.ignored(deployment.path, { what: `the model ${shortText(name)}`, why });
+    return [];
   });
 }
 

@@ -107,6 +107,7 @@ function readDeployment(
     headKey: head.endpoint.api_key_env,
     address,
     isLocal: head.use === "local",
+    needsAddress: found.needsAddress,
   });
   if (key.said !== undefined) fates[key.fate]([...path, "litellm_params", "api_key"], key.said);
   return {
@@ -163,7 +164,7 @@ function locate(
   if (refused !== undefined) return refused;
   if (!found.ok) return found;
   const region = textAt(params, "aws_region_name") ?? textAt(params, "region_name");
-  const address = findAddress({ head: found.head, apiBase, region: resolved(region) });
+  const address = findAddress({ ...found, apiBase, region: resolved(region) });
   return address.ok ? { ok: true, name, found, address } : address;
 }
 

@@ -51,6 +51,14 @@ function settlementText(...args: readonly string[]): Promise<CommandResult> {
 
 let statement: Readonly<Record<string, unknown>>;
 
+test("settlement refuses a manifests folder that a setting names and that does not exist, as the server does", async () => {
+  const args = ["settlement", "close", "--json"];
+  const elsewhere = { ...OPERATOR_ENV, ...env, TM_MANIFESTS: join(folder, "nowhere") };
+  const { code, stdout, stderr } = await runCommand(args, elsewhere);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain("nowhere: there is no such folder");
+});
+
 test("settlement closes ended periods by the terms of the manifest, and nothing the second time", async () => {
   const close = ["close", "--manifests", gateway.config.manifestsDir];
   const { code, json } = await settlement(...close);
