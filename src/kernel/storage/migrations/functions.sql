@@ -1209,11 +1209,12 @@ begin
 end $$;
 
 -- Repeats changes that a restore has undone and that restricted access: disabled keys and
--- connections, replaced secrets, lower caps, and restrictions of calls. Never widens access. Skips
--- targets that do not exist. Returns the number of changes of each kind.
+-- connections, replaced secrets, lower caps, restrictions of calls, and rules of automatic top-up
+-- that were turned off or lowered. Never widens access. Skips targets that do not exist. Returns the
+-- number of changes of each kind.
 create function close_access_again(p_changes jsonb, out keys_disabled bigint,
-  out caps_lowered bigint, out connections_disabled bigint, out holds_placed bigint)
-language plpgsql as $$
+  out caps_lowered bigint, out connections_disabled bigint, out holds_placed bigint,
+  out top_ups_turned_off bigint) language plpgsql as $$
 declare
   v record;
   v_more bigint;
@@ -1268,6 +1269,12 @@ begin
       and h.state = c.state and h.lifted_at is null
       and (h.until_at is null or h.until_at >= c.until_at));
   get diagnostics holds_placed = row_count;
+  update top_up_rule r set is_on = false
+  from jsonb_to_recordset(p_changes)
+    as c(kind text, id text, below bigint, amount bigint, month_max bigint)
+  where c.kind = 'topup' and r.org_id = c.id and r.is_on
+    and (c.below < r.below or c.amount < r.amount or c.month_max < r.month_max);
+  get diagnostics top_ups_turned_off = row_count;
 end $$;
 
 -- Ends all console sessions and deletes all sign-in links, because the restore may have undone a
