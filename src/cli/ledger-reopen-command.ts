@@ -174,7 +174,7 @@ function booksText(books: ReopenedBooks, notes: readonly string[]): string {
 }
 
 const NEXT_STEPS = [
-  "tokenmarket billing recover --since <restored_to>",
+  "tokenmarket billing recover --since <restored_to>; no automatic top-up starts before that",
   "tokenmarket settlement put-back --from <folder of settlement export --out>",
   "tokenmarket settlement bear-lost <provider_id> --statement <file>, for each provider",
   "tokenmarket ledger audit",

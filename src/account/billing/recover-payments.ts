@@ -81,6 +81,7 @@ export async function recoverPayments(
     claims += 1;
     await attempted(claim.claimId, () => service.takeClaim(claim));
   }
+  if (failed.length === 0) await topUps.endRecovery(fromMs);
   return { sessions, purchases, granted, claims, unknownOrgs, failed };
 }
 

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { TopUpFault, type TopUpView } from "../../../src/account/billing/billing.ts";
 import { StripePayments } from "../../../src/account/billing/stripe-payments.ts";
 import type { TopUps } from "../../../src/account/billing/stripe-top-ups.ts";
@@ -420,6 +420,38 @@ test("a top-up charge that a restore lost is recovered once and counts against t
   expect((await topUpsOf(restored).read(org)).monthMicroUsd).toBe(usd(50));
   expect(checkout.book.payments.size).toBe(1);
   expect(await restored.broken()).toEqual([]);
+  await restored.close();
+});
+
+test("no automatic top-up starts while the books went back, nor after their reopening until a recovery of the payments succeeded", async () => {
+  const restored = await openBillingFixture();
+  const { backend, checkout, clock, billings } = restored;
+  const org = await orgWithRule(restored);
+  const startsNothing = async (): Promise<void> => {
+    await rounds(restored);
+    expect(checkout.book.payments.size).toBe(0);
+  };
+  await backend.query(
+    "insert into books_alarm (instance_id, finding, restored_to) values ('one', '', now())",
+  );
+  await startsNothing();
+  const closings = { openAttempts: "void", isNothingLost: false, closings: [] } as const;
+  const books = await backend.reopenBooks({ reason: "lost", ...closings }, testOperator);
+  await startsNothing();
+  expect(await backend.topUpStore.recoveryDueSince()).toBe(books.restoredToMs);
+
+  await restored.buy(org, 20);
+  const found = vi.spyOn(backend.purchaseStore, "recover").mockRejectedValueOnce(new Error("no"));
+  const failed = await billings[0].recover(clock.nowMs(), testOperator);
+  expect(failed.failed).toHaveLength(1);
+  found.mockRestore();
+  await startsNothing();
+  // This one begins too late: it does not read what was paid right after the restored time.
+  await billings[0].recover(clock.nowMs() + 2 * DAY_MS, testOperator);
+  await startsNothing();
+  await billings[0].recover(clock.nowMs(), testOperator);
+  await rounds(restored);
+  expect(checkout.book.payments.size).toBe(1);
   await restored.close();
 });
 
