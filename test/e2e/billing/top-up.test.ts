@@ -398,30 +398,40 @@ test("the refund of a parked purchase, which credited nothing, leaves automatic 
   expect(await view()).toMatchObject({ rule: { isOn: true }, pause: undefined });
 });
 
-test("a top-up charge that a restore lost is recovered once and counts against the month again", async () => {
-  const restored = await openBillingFixture();
-  const { backend, checkout, clock, billings } = restored;
-  const org = await orgWithRule(restored);
-  await rounds(restored);
-  await backend.query("set session_replication_role = replica");
-  const lost = "top_up purchase receipt_series payment_event transfer transfer_ref";
-  for (const table of lost.split(" ")) await backend.query(`delete from ${table}`);
-  await backend.query("update account set debits = 0, credits = 0, owed = 0");
-  await backend.query("update top_up_rule set is_on = false");
-  await backend.query("set session_replication_role = origin");
-  const sinceMs = clock.nowMs();
-  const found = await billings[0].recover(sinceMs, testOperator);
-  expect(found).toMatchObject({ purchases: 1, granted: 1, failed: [] });
-  const again = await billings[0].recover(sinceMs, testOperator);
-  expect(again).toMatchObject({ purchases: 0, granted: 0 });
-  expect(await restored.balance(org)).toBe(50n * MICRO_PER_USD);
-  const recovered = await backend.purchaseStore.list(org);
-  expect(recovered).toMatchObject([{ isAutomatic: true, state: "paid" }]);
-  expect((await topUpsOf(restored).read(org)).monthMicroUsd).toBe(usd(50));
-  expect(checkout.book.payments.size).toBe(1);
-  expect(await restored.broken()).toEqual([]);
-  await restored.close();
-});
+test.each([
+  ["", [], 1],
+  [", although a first run failed half-way,", [new Error("no")], 0],
+] as const)(
+  "a top-up charge that a restore lost is recovered once%s and counts against the month again",
+  async (_, faults, purchases) => {
+    const restored = await openBillingFixture();
+    const { backend, checkout, clock, billings } = restored;
+    const org = await orgWithRule(restored);
+    await rounds(restored);
+    await backend.query("set session_replication_role = replica");
+    const lost = "top_up purchase receipt_series payment_event transfer transfer_ref";
+    for (const table of lost.split(" ")) await backend.query(`delete from ${table}`);
+    await backend.query("update account set debits = 0, credits = 0, owed = 0");
+    await backend.query("update top_up_rule set is_on = false");
+    await backend.query("set session_replication_role = origin");
+    const sinceMs = clock.nowMs();
+    for (const fault of faults) {
+      vi.spyOn(backend.topUpStore, "recover").mockRejectedValueOnce(fault);
+      expect((await billings[0].recover(sinceMs, testOperator)).failed).toHaveLength(1);
+    }
+    const found = await billings[0].recover(sinceMs, testOperator);
+    expect(found).toMatchObject({ purchases, granted: 1, failed: [] });
+    const again = await billings[0].recover(sinceMs, testOperator);
+    expect(again).toMatchObject({ purchases: 0, granted: 0 });
+    expect(await restored.balance(org)).toBe(50n * MICRO_PER_USD);
+    const recovered = await backend.purchaseStore.list(org);
+    expect(recovered).toMatchObject([{ isAutomatic: true, state: "paid" }]);
+    expect((await topUpsOf(restored).read(org)).monthMicroUsd).toBe(usd(50));
+    expect(checkout.book.payments.size).toBe(1);
+    expect(await restored.broken()).toEqual([]);
+    await restored.close();
+  },
+);
 
 test("no automatic top-up starts while the books went back, nor after their reopening until a recovery of the payments succeeded", async () => {
   const restored = await openBillingFixture();
