@@ -38,7 +38,7 @@ export function addReopenCommand(ledger: Command, context: CommandContext): void
     )
     .option(
       "--changes <file>",
-      "exported change log: keys, caps, connections and holds that were closed in the lost time are closed again",
+      "exported change log: keys, caps, connections, holds and automatic top-ups that were closed in the lost time are closed again",
     )
     .option("--public-key <file>", "PEM file of the key that signed it (default this one's own)")
     .option("--nothing-lost", "a standby that had every commit was promoted: nothing is closed")
@@ -73,7 +73,7 @@ async function reopen(context: CommandContext, flags: Flags): Promise<CommandAns
 }
 
 const NO_CHANGES =
-  "without --changes, keys, caps, connections and holds that were closed in the lost time are open again";
+  "without --changes, keys, caps, connections, holds and automatic top-ups that were closed in the lost time are open again";
 
 function readRequest(flags: Flags, changes: LostChanges | undefined): ReopenRequest {
   const reason = String(flags["reason"]).trim();
@@ -156,6 +156,7 @@ function booksJson(books: ReopenedBooks): object {
       caps: closedAgain.capsLowered,
       connections: closedAgain.connectionsDisabled,
       holds: closedAgain.holdsPlaced,
+      top_ups: closedAgain.topUpsTurnedOff,
     },
   };
 }
@@ -166,14 +167,14 @@ function booksText(books: ReopenedBooks, notes: readonly string[]): string {
     `life ${books.life} of the books begins; they were restored to ${instant(books.restoredToMs)}`,
     `${books.closedAttempts} open attempts closed, ${books.openJobs} jobs at providers continue`,
     `${books.endedSessions} console sessions ended`,
-    `closed again: ${again.keysDisabled} keys, ${again.capsLowered} caps, ${again.connectionsDisabled} connections, ${again.holdsPlaced} holds`,
+    `closed again: ${again.keysDisabled} keys, ${again.capsLowered} caps, ${again.connectionsDisabled} connections, ${again.holdsPlaced} holds, ${again.topUpsTurnedOff} automatic top-ups`,
     ...notes,
     ...NEXT_STEPS.map((step) => `next: ${step}`),
   ].join("\n");
 }
 
 const NEXT_STEPS = [
-  "tokenmarket billing recover --since <restored_to>",
+  "tokenmarket billing recover --since <restored_to>; no automatic top-up starts before that",
   "tokenmarket settlement put-back --from <folder of settlement export --out>",
   "tokenmarket settlement bear-lost <provider_id> --statement <file>, for each provider",
   "tokenmarket ledger audit",

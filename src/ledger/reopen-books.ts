@@ -110,6 +110,7 @@ function toChange({ reason, openAttempts }: ReopenRequest, books: ReopenedBooks)
     caps_lowered_again: again.capsLowered,
     connections_closed_again: again.connectionsDisabled,
     holds_placed_again: again.holdsPlaced,
+    top_ups_turned_off_again: again.topUpsTurnedOff,
   };
   return {
     action: "ledger.reopen",
@@ -136,13 +137,15 @@ const reopenedColumns = columns({
     capsLowered: count("caps_lowered"),
     connectionsDisabled: count("connections_disabled"),
     holdsPlaced: count("holds_placed"),
+    topUpsTurnedOff: count("top_ups_turned_off"),
   }),
 });
 
 const REOPEN_SQL = `
   select ${reopenedColumns.sql}
   from reopen_books($1, $2, $3, $4, $5) r cross join jsonb_to_record(r.access) as a
-    (keys_disabled bigint, caps_lowered bigint, connections_disabled bigint, holds_placed bigint)`;
+    (keys_disabled bigint, caps_lowered bigint, connections_disabled bigint, holds_placed bigint,
+    top_ups_turned_off bigint)`;
 
 /** A change that revoked or limited access. `id` is a key, a connection or an organization. */
 export type AccessClosing =
@@ -160,6 +163,10 @@ export type AccessClosing =
       readonly id: string;
       readonly cap: string;
     }
+  /** What the last rule lets automatic top-up buy, in micro-dollars; zeros if it is off. */
+  | ({ readonly kind: "topup"; readonly id: string } & Readonly<
+      Record<"below" | "amount" | "month_max", string>
+    >)
   | {
       readonly kind: "hold";
       readonly id: string;
@@ -207,6 +214,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
 function readChange({
   at,
   action,
+  org_id: orgId,
   target: id,
   before,
   after,
@@ -229,6 +237,17 @@ function readChange({
       const cap = parseUsd(textOf(facts["cap_usd"]));
       if (cap === undefined || cap <= 0n) return [subject, undefined];
       return [subject, { kind: CAP_KINDS[action], id, cap: cap.toString() }];
+    }
+    // The books have a removed card again, so a later rule, for another card, does not count.
+    case "card.remove":
+    case "topup.pause":
+    case "topup.rule": {
+      const most = (fact: string): string =>
+        String(facts["on"] === true ? (parseUsd(textOf(facts[fact])) ?? 0n) : 0n);
+      const [below, amount] = [most("below_usd"), most("amount_usd")];
+      const month_max = most("month_max_usd");
+      const of = action === "card.remove" ? subject : `topup ${id}`;
+      return [of, { kind: "topup", id: orgId ?? id, below, amount, month_max }];
     }
     // Only the state before the lift has the kind.
     case "hold.lift":

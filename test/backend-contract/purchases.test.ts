@@ -85,6 +85,30 @@ describe("a grant", () => {
   });
 });
 
+describe("a grant by hand under the id of a purchase", () => {
+  const byHand = (orgId: OrgId, ref: string): Promise<unknown> => {
+    const grant = { orgId, amountMicroUsd: microUsd(10n * USD), ref };
+    return backend.creditStore.grant(grant, testOperator);
+  };
+
+  test("is refused when the purchase was credited", async () => {
+    const orgId = await newOrg();
+    const purchaseId = await begin(orgId, 10n);
+    await store.grant(paid(purchaseId));
+    await expect(byHand(orgId, purchaseId)).rejects.toMatchObject({ kind: "ref_taken" });
+    expect(await balance(orgId)).toBe(10n * USD);
+  });
+
+  test("and the purchase's own grant at the same moment credit it once", async () => {
+    for (const _ of [1, 2, 3, 4]) {
+      const orgId = await newOrg();
+      const purchaseId = await begin(orgId, 10n);
+      await Promise.allSettled([store.grant(paid(purchaseId)), byHand(orgId, purchaseId)]);
+      expect(await balance(orgId)).toBe(10n * USD);
+    }
+  });
+});
+
 describe("receipts", () => {
   const numberOf = async (purchaseId: string): Promise<number> => {
     const number = (await store.find(purchaseId))?.receipt?.number ?? "";

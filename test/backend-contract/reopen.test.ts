@@ -142,7 +142,7 @@ test("a reopening that lost nothing leaves attempts open, which then end and are
 });
 
 type Made = Pick<Change, "action" | "target"> &
-  Partial<Pick<Change, "before" | "after">> & { readonly atMs?: number };
+  Partial<Pick<Change, "before" | "after" | "orgId">> & { readonly atMs?: number };
 
 /** Exports these changes as a signed change log, as `changes export` does. */
 async function exported(changes: readonly Made[], of: object = {}): Promise<string> {
@@ -197,6 +197,7 @@ test("access that was closed in the lost time is closed again, and none is opene
     capsLowered: 1,
     connectionsDisabled: 0,
     holdsPlaced: 1,
+    topUpsTurnedOff: 0,
   });
   const caps = "select cap_micro_usd::integer as cap from org where org_id = any ($1) order by cap";
   expect(await backend.query(caps, [[a.orgId, b.orgId]])).toEqual([
@@ -247,6 +248,7 @@ test("access is closed again only once, to the lower of two caps and with the en
     capsLowered: 2,
     connectionsDisabled: 1,
     holdsPlaced: 2,
+    topUpsTurnedOff: 0,
   });
   const caps = `select cap_micro_usd::integer as cap from org where org_id = any ($1)
     union all select cap_micro_usd::integer from api_key where key_id = $2 order by cap`;
@@ -267,7 +269,7 @@ test("access is closed again only once, to the lower of two caps and with the en
     { family: "videos", state: "restricted", reason: "again", until_at: null },
   ]);
   // A second time, everything is closed already, so nothing changes.
-  expect(Object.values((await reopenWith(changes)) as object)).toEqual([0, 0, 0, 0]);
+  expect(Object.values((await reopenWith(changes)) as object)).toEqual([0, 0, 0, 0, 0]);
 });
 
 test("a key rotated in the lost time expires when its old secret would have", async () => {
@@ -302,6 +304,49 @@ test("a key rotated in the lost time expires when its old secret would have", as
     null,
   ]);
   expect(await reopenWith(changes)).toMatchObject({ keysDisabled: 0 });
+});
+
+const rule = (on: boolean, facts: object = {}): Omit<Made, "target"> => {
+  const amounts = { below_usd: "2.00", amount_usd: "10.00", month_max_usd: "50.00" };
+  return { action: "topup.rule", after: { on, ...amounts, ...facts } };
+};
+const pause = { action: "topup.pause", after: { on: false, reason: "operator" } } as const;
+
+test.each([
+  ["turned off", [rule(false)], false],
+  ["paused", [rule(true, { month_max_usd: "90.00" }), pause], false],
+  ["given a lower limit of the month", [rule(true, { month_max_usd: "40.00" })], false],
+  ["given a lower amount", [rule(true, { amount_usd: "5.00" })], false],
+  ["given a lower limit, and then changed", [rule(true, { below_usd: "1.00" }), rule(true)], true],
+  ["turned off, and on again", [rule(false), pause, rule(true)], true],
+  ["given a higher limit", [rule(true, { month_max_usd: "90.00" })], true],
+] as const)(
+  "an automatic top-up that was %s in the lost time buys nothing that its last rule would not",
+  async (_, made, isOn) => {
+    const { orgId } = await newOrg();
+    await backend.query(
+      `insert into top_up_rule (org_id, is_on, below, amount, month_max)
+      values ($1, true, 2000000, 10000000, 50000000)`,
+      [orgId],
+    );
+    const changes = made.map((change) => ({ ...change, target: orgId }));
+    expect(await reopenWith(changes)).toMatchObject({ topUpsTurnedOff: isOn ? 0 : 1 });
+    const sql = "select is_on from top_up_rule where org_id = $1";
+    expect(await backend.query(sql, [orgId])).toEqual([{ is_on: isOn }]);
+  },
+);
+
+test("a card that was removed in the lost time, and is in the books again, is not charged by itself, although another one was saved", async () => {
+  const { orgId } = await newOrg();
+  await backend.query("insert into top_up_rule values ($1, true, 2000000, 10000000, 50000000)", [
+    orgId,
+  ]);
+  const changes = [
+    { action: "card.remove", target: "pm_1", orgId, before: { card: "4242" } },
+    { action: "card.save", target: "pm_2", orgId, after: { card: "5555" } },
+    { ...rule(true), target: orgId },
+  ] as const;
+  expect(await reopenWith(changes)).toMatchObject({ topUpsTurnedOff: 1 });
 });
 
 test("a change log that begins after the restored time is refused, and the books stay closed", async () => {

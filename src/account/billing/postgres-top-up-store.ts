@@ -223,6 +223,17 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 
+  /** After a restore, the time from which payments are to be recovered before anything is bought. */
+  async recoveryDueSince(): Promise<number | undefined> {
+    const { rows } = await this.#pool.query<{ next_at: Date }>(sql.RECOVERY_DUE);
+    return rows[0]?.next_at.getTime();
+  }
+
+  /** Lets purchases start again if the payments since `fromMs` are all that the restore lost. */
+  async endRecovery(fromMs: number): Promise<void> {
+    await this.#pool.query(sql.END_RECOVERY, [new Date(fromMs)]);
+  }
+
   /**
    * Ends a purchase whose charge failed, and pauses its rule. Returns the purchase's state before;
    * undefined if nothing was left to do.

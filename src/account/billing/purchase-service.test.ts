@@ -72,6 +72,13 @@ test("real money for a purchase with test money is parked", () => {
   });
 });
 
+test("a payment whose credit was granted by hand is parked", () => {
+  expect(evaluateCheckout({ ...purchase, isGrantedByHand: true }, session)).toEqual({
+    kind: "park",
+    reason: "its credit was granted by hand",
+  });
+});
+
 test.each([
   ["open", { kind: "nothing" }],
   ["processing", { kind: "ungranted", state: "pending" }],

@@ -83,9 +83,7 @@ export class PurchaseService {
     const { purchaseId, orgId } = purchase;
     if (purchase.grantedAtMs !== null) return;
     await this.#deps.store.decide(purchaseId, "parked");
-    const message =
-      "a purchase was paid, but not as ordered: nothing was credited; review it in the " +
-      "payment provider's dashboard, then refund it there or grant the credit manually";
+    const message = purchase.isGrantedByHand ? GRANTED_BY_HAND : NOT_AS_ORDERED;
     this.#deps.log.error({ purchaseId, orgId, reason }, message);
   }
 
@@ -119,6 +117,14 @@ export class PurchaseService {
     return purchaseId === undefined ? undefined : await store.find(purchaseId);
   }
 }
+
+const NOT_AS_ORDERED =
+  "a purchase was paid, but not as ordered: nothing was credited; review it in the " +
+  "payment provider's dashboard, then refund it there or grant the credit manually";
+
+const GRANTED_BY_HAND =
+  "a purchase was paid whose credit was granted by hand under its id: nothing more was credited; " +
+  "if the grant was not for this payment, refund it in the payment provider's dashboard";
 
 // Credit that a person granted is not taken back: it may differ from the payment's amount.
 const GRANT_STAYS =
@@ -165,5 +171,6 @@ function findMismatch(purchase: KnownPurchase, session: SessionUpdate): string |
       ? "real money was paid for a purchase with test money"
       : "test money was paid for a purchase with real money";
   }
+  if (purchase.isGrantedByHand) return "its credit was granted by hand";
   return undefined;
 }

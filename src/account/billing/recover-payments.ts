@@ -59,13 +59,12 @@ export async function recoverPayments(
         unknownOrgs.push(...findUnknownPayer(found.session));
         return;
       }
-      if (outcome === "recovered") {
-        purchases += 1;
-        if (charge !== undefined) {
-          const { customerId, cardId } = charge;
-          // Marks the purchase as automatic, so that it counts towards the monthly top-up limit.
-          await topUps.recover({ purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" });
-        }
+      if (outcome === "recovered") purchases += 1;
+      if (charge !== undefined) {
+        const { customerId, cardId } = charge;
+        // Marks the purchase as automatic, so that it counts towards the monthly top-up limit. A
+        // run that failed before this has left the purchase without the mark.
+        await topUps.recover({ purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" });
       }
       const wasGranted = await isGranted(deps, purchaseId);
       await service.takeSession(found.session);
@@ -81,6 +80,7 @@ export async function recoverPayments(
     claims += 1;
     await attempted(claim.claimId, () => service.takeClaim(claim));
   }
+  if (failed.length === 0) await topUps.endRecovery(fromMs);
   return { sessions, purchases, granted, claims, unknownOrgs, failed };
 }
 

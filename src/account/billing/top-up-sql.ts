@@ -88,6 +88,8 @@ export const SAVE_CARD = `
 export const REMOVE_CARD = `
   update payment_customer set ${NO_CARD} where org_id = $1 and is_test_money = $2`;
 
+export const RECOVERY_DUE = "select next_at from billing_schedule where name = 'recovery'";
+
 export const DETACH_LATER = `
   insert into card_detachment (card_id, org_id, is_test_money) values ($1, $2, $3)
   on conflict do nothing`;
@@ -98,7 +100,10 @@ export const TAKE_DETACHMENTS = takeRowsSql("card_detachment", "card_id", {
   set: "tried_at = now()",
 });
 
-/** Finds organizations whose automatic purchase is due. $4: one organization, or null for all. */
+/**
+ * Finds organizations whose automatic purchase is due. $4: one organization, or null for all. None
+ * is due while the books went back, and then until their lost payments are recovered.
+ */
 export const DUE = `
   select r.org_id, c.customer_id, c.card_id
   from top_up_rule r
@@ -113,7 +118,12 @@ export const DUE = `
         and t.created_at > $2::timestamptz - ${GAP}
     )
     and ${monthSum("r.org_id", "$1", "$3")} + r.amount <= r.month_max
+    and not exists (select from books_alarm where ended_in_life is null)
+    and not exists (${RECOVERY_DUE})
   order by r.org_id limit $5`;
+
+export const END_RECOVERY =
+  "delete from billing_schedule where name = 'recovery' and next_at >= $1";
 
 export const INSERT_PURCHASE = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,

@@ -163,6 +163,23 @@ test("notices are sorted by severity, each with its text, refusal count, start t
   ]);
 });
 
+test.each([
+  ["the reset", 2, " It resets on 1 December (UTC)."],
+  ["no reset, which would not help,", 26, ""],
+])(
+  "the notice of a monthly cap that refuses requests says what is left, and %s if they need %s dollars",
+  (_, usd, end) => {
+    const [notice] = listNotices({
+      ...WELL,
+      month: { ...WELL.month, capMicroUsd: dollars(25) },
+      facts: { ...NOTHING, ...refusedByCap, neededUnderCapMicroUsd: dollars(usd) },
+    });
+    expect(notice?.text).toBe(
+      `The organization's monthly cap of $25.00 has $1.00 left: requests that could cost more are being rejected.${end}`,
+    );
+  },
+);
+
 describe("the notice about caps of keys", () => {
   type Cap = NoticeInput["facts"]["cappedKeys"][number];
   const cap = (of: typeof CI, period: Cap["period"], spent: number, heldUsd = 0): Cap => ({

@@ -103,10 +103,12 @@ function capNotices({ month, facts }: NoticeInput): Notice[] {
   const reset = formatDay(instant(resetAtMs));
   const refused = facts.refused.org_cap ?? 0;
   const isFull = spent >= cap;
+  // The next month does not help requests that need more than the whole cap.
+  const end = needed !== null && needed > cap ? "" : ` It resets on ${reset}.`;
   if (isFull || (needed !== null && needed > left)) {
     const text = isFull
       ? `The organization's monthly cap of ${money(cap)} is used up: all requests are rejected until it resets on ${reset}.`
-      : `The organization's monthly cap of ${money(cap)} is nearly used up: requests that could cost more than the rest are being rejected. It resets on ${reset}.`;
+      : `The organization's monthly cap of ${money(cap)} has ${money(left > 0n ? left : 0n)} left: requests that could cost more are being rejected.${end}`;
     const since = instantOrNull(facts.refusedSinceMs);
     return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
   }

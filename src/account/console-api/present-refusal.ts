@@ -1,4 +1,4 @@
-import { explainRefusal, isManagedOrigin } from "../../kernel/index.ts";
+import { explainRefusal, isManagedOrigin, parseUsd } from "../../kernel/index.ts";
 import type { Refused, ReportedRequest } from "../../gateway/index.ts";
 import type { Refusal } from "./contract.ts";
 
@@ -37,7 +37,11 @@ function explainReason(reason: Reason, asked: Asked, errorClass: string): Explai
   const isOfKey = scope === "key";
   if (kind === "spend") {
     if (reason.cap_usd === undefined) return explainBalance(reason, asked);
-    return { explanation: explainCap(reason), action: "raise_cap", key_id: isOfKey ? keyId : null };
+    return {
+      explanation: explainCap(reason, asked),
+      action: "raise_cap",
+      key_id: isOfKey ? keyId : null,
+    };
   }
   if (kind === "models") return explainModels(reason, asked);
   if (kind === "health") {
@@ -76,22 +80,34 @@ function explainBalance(reason: Reason, { route }: Asked): Explained {
   const { available_usd, in_flight_usd, needed_usd, retryable } = reason;
   const next = retryable
     ? "It could have been sent again once they had ended."
-    : `Add credit, or ask for ${LESS[route] ?? "fewer output tokens"}.`;
+    : `Add credit, or ask for ${lessOf(route)}.`;
   const explanation = `The request could have cost up to ${formatDollars(needed_usd)}. ${formatDollars(available_usd)} was available, and ${formatDollars(in_flight_usd)} was held by running requests. ${next}`;
   return { explanation, action: "add_credit", key_id: null };
 }
 
-/** By route, what a cheaper request asks for; it ends the sentence "Add credit, or ask for …". */
+/** What a cheaper request to this route asks for; it ends the sentence "Add credit, or ask for …". */
+function lessOf(route: string): string {
+  return LESS[route] ?? "fewer output tokens";
+}
+
 const LESS: Readonly<Record<string, string>> = {
   "/v1/images/generations": "fewer or smaller images",
   "/v1/videos": "a shorter or smaller video",
   "/v1/decisions": "fewer questions",
 };
 
-function explainCap(reason: Reason): string {
+function explainCap(reason: Reason, { route }: Asked): string {
+  const isLarger = toMicroUsd(reason.needed_usd) > toMicroUsd(reason.cap_usd);
+  const next = isLarger
+    ? `ask for ${lessOf(route)}`
+    : `wait until it resets on ${formatDay(reason.reset_at)}`;
   const period = { day: "daily", week: "weekly", month: "monthly" }[reason.cap_period ?? "month"];
   const cap = `${reason.limit_scope === "key" ? "This key's" : "The organization's"} ${period} cap`;
-  return `${cap} of ${formatDollars(reason.cap_usd)} would have been exceeded: ${formatDollars(reason.spent_usd)} was spent, ${formatDollars(reason.in_flight_usd)} was in progress, and this request could have cost up to ${formatDollars(reason.needed_usd)}. Raise the cap, or wait until it resets on ${formatDay(reason.reset_at)}.`;
+  return `${cap} of ${formatDollars(reason.cap_usd)} would have been exceeded: ${formatDollars(reason.spent_usd)} was spent, ${formatDollars(reason.in_flight_usd)} was in progress, and this request could have cost up to ${formatDollars(reason.needed_usd)}. Raise the cap, or ${next}.`;
+}
+
+function toMicroUsd(amount = ""): bigint {
+  return parseUsd(amount) ?? 0n;
 }
 
 const OWN_SCOPES: ReadonlySet<string> = new Set(["org", "key", "model"]);

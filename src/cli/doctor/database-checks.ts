@@ -76,16 +76,24 @@ function lossCheck(losses: readonly ListingLoss[]): readonly DoctorCheck[] {
   return [{ id: "listings at a loss", level: "warning", detail }];
 }
 
-export const topUpChecks: DatabaseCheckGroup = async (_examined, { topUpStore }) => {
+export const topUpChecks: DatabaseCheckGroup = async ({ config }, { topUpStore }) => {
+  const id = "automatic top-up";
+  const dueMs = await topUpStore.recoveryDueSince();
+  const waits: DoctorCheck[] = [];
+  if (dueMs !== undefined && config.stripeSecretKey !== "") {
+    const command = `tokenmarket billing recover --since ${instant(dueMs)}`;
+    const detail = `none starts until \`${command}\` ends without failures`;
+    waits.push({ id, level: "warning", detail });
+  }
   const paused = (await topUpStore.paused()).map(({ reason, count, oldestMs }) => {
     return { reason, count, oldest_at: instant(oldestMs) };
   });
-  if (paused.length === 0) return [];
+  if (paused.length === 0) return waits;
   const listed = paused.map(
     ({ reason, count, oldest_at: oldest }) => `${count} ${reason} (the oldest since ${oldest})`,
   );
   const detail = `paused: ${listed.join(", ")}; \`tokenmarket topup list\` names the organizations`;
-  return [{ id: "automatic top-up", level: "warning", detail, facts: { paused } }];
+  return [...waits, { id, level: "warning", detail, facts: { paused } }];
 };
 
 /** Counts the stored provider keys and webhook secrets by the encryption key that sealed them. */

@@ -293,6 +293,23 @@ test("a payment that differs from its purchase is parked, credits nothing, and i
   );
 });
 
+test("a purchase whose credit was granted by hand, under its id, is parked when it is paid, and credits nothing more", async () => {
+  const bought = await fixture.buy(await fixture.newOrg(), 20);
+  const { orgId, purchaseId } = bought;
+  const grant = { orgId, amountMicroUsd: microUsd(20n * MICRO_PER_USD), ref: purchaseId };
+  await fixture.backend.creditStore.grant(grant, testOperator);
+  fixture.checkout.book.pay(bought.session);
+  await fixture.checkout.webhooks.settled();
+  expect((await fixture.purchase(bought)).state).toBe("parked");
+  expect(await fixture.balance(orgId)).toBe(20n * MICRO_PER_USD);
+  const detail = { purchaseId, orgId, reason: "its credit was granted by hand" };
+  expect(fixture.log).toContainEqual({
+    level: "error",
+    detail,
+    message: expect.stringMatching(/^a purchase was paid .*: nothing more was credited/) as unknown,
+  });
+});
+
 /** A checkout that this program did not start. */
 const STRANGE_CHECKOUT = {
   cents: 100,

@@ -153,7 +153,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await open(page, `/requests/${traffic.refusedId}`);
     await page.getByText("No provider was asked, so this request cost nothing.").waitFor();
     await page
-      .getByText("Raise the cap, or wait until it resets", { exact: false })
+      .getByText("Raise the cap, or ask for fewer output", { exact: false })
       .first()
       .waitFor();
     expect(ann.complaints).toEqual([]);

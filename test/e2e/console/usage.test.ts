@@ -204,7 +204,7 @@ describe("the log of requests", () => {
     const reason = await ann.ask(`GET /api/console/refusals/${id}`);
     expect(reason.json).toMatchObject({ request_id: id, error_class: "insufficient_quota" });
     expect(at(reason.json, "action")).toBe("raise_cap");
-    expect(textAt(reason.json, "explanation")).toContain("Raise the cap, or wait until it resets");
+    expect(textAt(reason.json, "explanation")).toContain("Raise the cap, or ask for fewer output");
     const served = await ann.ask("GET /api/console/requests?status=succeeded");
     const okId = textAt(served.json, "data.0.request_id");
     expect((await ann.ask(`GET /api/console/refusals/${okId}`)).status).toBe(404);

@@ -180,6 +180,18 @@ describe("doctor exits with 0 and warns", () => {
     expect(bad).toEqual([{ id, level: "warning", ok: true, detail, facts: { paused } }]);
   });
 
+  test("about automatic top-ups that wait for the recovery of payments, if there are payments", async () => {
+    onTestFinished(() => backend.query("delete from billing_schedule").then(() => undefined));
+    const at = "2026-05-01T00:00:00.000Z";
+    await backend.query("insert into billing_schedule values ('recovery', $1)", [at]);
+    const id = "automatic top-up";
+    expect((await doctor()).bad).not.toContainEqual(expect.objectContaining({ id }));
+    const { code, bad } = await doctor({ STRIPE_SECRET_KEY: "sk_test_1" });
+    expect(code).toBe(0);
+    const detail = `none starts until \`tokenmarket billing recover --since ${at}\` ends without failures`;
+    expect(bad).toContainEqual({ id, level: "warning", ok: true, detail });
+  });
+
   test("about prices that were checked over 45 days ago", async () => {
     folder.writeManifest("first.json", checkedManifest("2026-01-01"));
     const { code, bad } = await doctor();

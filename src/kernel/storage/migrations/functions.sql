@@ -907,7 +907,7 @@ $$;
 
 -- Credits a wallet once per reference. Returns whether this call did it, and the balance. A used
 -- reference is detected by the unique violation, because a partitioned table has no index over all
--- partitions for `on conflict`.
+-- partitions for `on conflict`. The id of a purchase that was credited is a used reference too.
 create function grant_credit(p_org text, p_amount bigint, p_ref text,
   p_is_trial boolean, out created boolean, out balance bigint) language plpgsql as $$
 declare
@@ -926,6 +926,9 @@ begin
     created := false;
   end;
   if created then
+    if exists (select from purchase where purchase_id = p_ref and granted_at is not null) then
+      raise exception 'purchase % was credited already', p_ref using errcode = 'TM409';
+    end if;
     update account set credits = credits + p_amount where account_id = v_wallet;
     insert into account as h (account_id, debits) values ('grants', p_amount)
     on conflict (account_id) do update set debits = h.debits + excluded.debits;
@@ -1209,11 +1212,12 @@ begin
 end $$;
 
 -- Repeats changes that a restore has undone and that restricted access: disabled keys and
--- connections, replaced secrets, lower caps, and restrictions of calls. Never widens access. Skips
--- targets that do not exist. Returns the number of changes of each kind.
+-- connections, replaced secrets, lower caps, restrictions of calls, and rules of automatic top-up
+-- that were turned off or lowered. Never widens access. Skips targets that do not exist. Returns the
+-- number of changes of each kind.
 create function close_access_again(p_changes jsonb, out keys_disabled bigint,
-  out caps_lowered bigint, out connections_disabled bigint, out holds_placed bigint)
-language plpgsql as $$
+  out caps_lowered bigint, out connections_disabled bigint, out holds_placed bigint,
+  out top_ups_turned_off bigint) language plpgsql as $$
 declare
   v record;
   v_more bigint;
@@ -1268,6 +1272,12 @@ begin
       and h.state = c.state and h.lifted_at is null
       and (h.until_at is null or h.until_at >= c.until_at));
   get diagnostics holds_placed = row_count;
+  update top_up_rule r set is_on = false
+  from jsonb_to_recordset(p_changes)
+    as c(kind text, id text, below bigint, amount bigint, month_max bigint)
+  where c.kind = 'topup' and r.org_id = c.id and r.is_on
+    and (c.below < r.below or c.amount < r.amount or c.month_max < r.month_max);
+  get diagnostics top_ups_turned_off = row_count;
 end $$;
 
 -- Ends all console sessions and deletes all sign-in links, because the restore may have undone a
@@ -1350,6 +1360,8 @@ begin
   ended_sessions := 0;
   if not p_is_nothing_lost then
     ended_sessions := end_all_console_access();
+    insert into billing_schedule as b (name, next_at) values ('recovery', restored_to)
+    on conflict (name) do update set next_at = least(b.next_at, excluded.next_at);
   end if;
 end $$;
 
@@ -1477,7 +1489,8 @@ create function next_receipt(p_series text) returns bigint language sql as $$
   on conflict (series) do update set last = s.last + 1 returning last
 $$;
 
--- Credits a purchase once and assigns its receipt number. Returns true if this call did it.
+-- Credits a purchase once and assigns its receipt number. Returns true if this call did it. Raises
+-- TM409 if credit was granted by hand with the purchase's id as reference.
 create function grant_purchase(p_purchase text, p_payment text, p_receipt text,
   p_method text default null, p_seller jsonb default '{}')
 returns boolean language plpgsql as $$
@@ -1494,6 +1507,9 @@ begin
     where purchase_id = p_purchase and ((receipt_url is null and p_receipt is not null)
       or (payment_method is null and p_method is not null));
     return false;
+  end if;
+  if exists (select from transfer_ref where ref = p_purchase) then
+    raise exception 'purchase % was credited by hand', p_purchase using errcode = 'TM409';
   end if;
   perform credit_purchase(v_purchase, 'purchase', v_purchase.micro_usd, 'purchase:' || p_purchase);
   update org set funded_at = coalesce(funded_at, now()), bought_at = coalesce(bought_at, now())

@@ -947,7 +947,9 @@ create table payment_event (
 );
 create index payment_event_by_time on payment_event (done_at);
 
--- Periodic work that only one process does at a time, with the time of the next run.
+-- Periodic work that only one process does at a time, with the time of the next run. The row
+-- `recovery` has the time to which the ledger was restored, until the payments since then are
+-- recovered; no automatic purchase starts meanwhile.
 create table billing_schedule (
   name text primary key,
   next_at timestamptz not null

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+
+import type { KeyId } from "../../kernel/index.ts";
+import { presentRefusal } from "./present-refusal.ts";
+
+const REQUEST = { keyId: "k1" as KeyId, keyOrigin: "console", modelId: "a/b" } as const;
+
+test.each([
+  ["month", {}, "1.000000", "Raise the cap, or wait until it resets on 1 December (UTC)."],
+  ["month", {}, "1.000001", "Raise the cap, or ask for fewer output tokens."],
+  ["week", { cap_period: "week" }, "1.000001", "Raise the cap, or ask for fewer output tokens."],
+  ["day", { cap_period: "day" }, "10.000000", "Raise the cap, or ask for fewer output tokens."],
+] as const)(
+  "the refusal of a request by a one-dollar cap per $0, of which it needs $2 dollars, ends with: $3",
+  (_, period, needed, advice) => {
+    const reason = {
+      status: 429,
+      limit_kind: "spend",
+      limit_scope: "key",
+      ...period,
+      cap_usd: "1.000000",
+      spent_usd: "0.100000",
+      in_flight_usd: "0.000000",
+      needed_usd: needed,
+      reset_at: "2026-12-01T00:00:00.000Z",
+      retryable: false,
+    } as const;
+    const refused = { errorClass: "insufficient_quota", reason } as const;
+    const { explanation } = presentRefusal({ ...REQUEST, route: "/v1/chat/completions" }, refused);
+    expect(explanation.slice(-advice.length)).toBe(advice);
+  },
+);
