@@ -7,7 +7,12 @@ import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { compactObject } from "../neutral/relayed-text.ts";
-import { type Fields, readReportedCost, type UsageReport } from "../neutral/usage-report.ts";
+import {
+  type Fields,
+  mergeCosts,
+  readReportedCost,
+  type UsageReport,
+} from "../neutral/usage-report.ts";
 import { isCall, isWrongWord, toReason } from "./events.ts";
 import { mergeCounts, toUsageReport, type ReportedCounts } from "./usage.ts";
 
@@ -27,7 +32,8 @@ export class StreamReporter {
   read(json: AnswerJson, usage: unknown, path: readonly string[]): void {
     if (asObject(usage) === undefined) return;
     this.#counts = mergeCounts(this.#counts, usage);
-    this.#cost = readReportedCost(json.text, findPath(json.text, ...path)) ?? this.#cost;
+    const cost = readReportedCost(json.text, findPath(json.text, ...path));
+    this.#cost = mergeCosts(this.#cost, cost);
     this.report = toUsageReport(this.#counts, this.#cost);
   }
 }
