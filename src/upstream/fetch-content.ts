@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 
 import type { Deployment } from "../catalog/index.ts";
 import { type Clock, type Deadline, type Deadlines, defined } from "../kernel/index.ts";
-import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
+import { isUncompressed, type UpstreamClient, type UpstreamHandler } from "./upstream-client.ts";
 
 export interface ContentSink {
   /** True after `begin` has written the head. */
@@ -247,8 +247,8 @@ function readContentHead(
     const contentHeaders = { ...pick(headers, RANGE), "content-length": "0" };
     return { ok: true, head: { status, contentHeaders } };
   }
-  const encoding = cleanValue(headers, "content-encoding") ?? "identity";
-  if (encoding !== "identity") return unusable(`encoding ${encoding}`);
+  if (!isUncompressed(headers))
+    return unusable(`encoding ${cleanValue(headers, "content-encoding")}`);
   const type = cleanValue(headers, "content-type") ?? "";
   if (!mayBeVideo(type)) return unusable(`content type ${type}`);
   const length = cleanValue(headers, "content-length");
