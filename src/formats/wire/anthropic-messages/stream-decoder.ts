@@ -44,7 +44,7 @@ export function learnText(repeated: RepeatedEvent, event: string, said: unknown)
   repeated.learn(frameAt(event, findPath(event, "delta", "text")));
 }
 
-/** Decodes a wire_b stream. The type of an event is read from its JSON, not its `event` line. */
+/** Decodes a wire_b stream. An event's type is read from its JSON, but for the name `error`. */
 export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
@@ -78,16 +78,16 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     if (text !== undefined) return emit({ type: "text", text });
     const json = parseObject(eventText);
     if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
-    else this.#event(json, emit);
+    else this.#event(event.name, json, emit);
   }
 
   endOfBody(emit: Emit): void {
     emit({ type: "failure", failure: brokenOffFailure() });
   }
 
-  #event(json: AnswerJson, emit: Emit): void {
+  #event(name: string, json: AnswerJson, emit: Emit): void {
     const { value } = json;
-    switch (value["type"]) {
+    switch (name === "error" ? name : value["type"]) {
       case "content_block_delta":
         return this.#delta(json, emit);
       case "content_block_start":

@@ -85,7 +85,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     }
     const json = parseObject(text);
     if (json === undefined) return unusableFailure();
-    const type = textOf(json.value["type"]) || event.name;
+    const type = event.name === "error" ? event.name : textOf(json.value["type"]) || event.name;
     switch (type) {
       case "message_start":
         return this.#start(json, out);

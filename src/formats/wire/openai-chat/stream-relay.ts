@@ -109,7 +109,7 @@ export class OpenaiChatRelay implements StreamDriver {
     const choice = firstChoice(chunk);
     this.#named ??= readNames(chunk, this.#label);
     this.#keepUsage(json);
-    if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
+    if (event.name === "error" || isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
     if (choice === undefined) return this.#relayEmpty(json, out);
     this.#hasChoices = true;
     const content = classifyContent(choice);
