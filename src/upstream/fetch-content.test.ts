@@ -142,6 +142,11 @@ describe("a file", () => {
     expect(text).toBe("film");
   });
 
+  test.each(["Identity", ""])("with the content-encoding '%s' arrives", async (encoding) => {
+    home.serve = video("film", { "content-encoding": encoding });
+    expect(await fetched()).toMatchObject({ end: { kind: "complete" }, text: "film" });
+  });
+
   /** Makes a clock, and deadlines on it, that the test can move on. */
   function movedClock(): { clock: Clock; move: (ms: number) => void } {
     let movedMs = 0;

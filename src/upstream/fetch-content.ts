@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 
 import type { Deployment } from "../catalog/index.ts";
 import { type Clock, type Deadline, type Deadlines, defined } from "../kernel/index.ts";
-import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
+import { isUncompressed, type UpstreamClient, type UpstreamHandler } from "./upstream-client.ts";
 
 export interface ContentSink {
   /** True after `begin` has written the head. */
@@ -42,6 +42,8 @@ export type ContentEnd =
       readonly kind: "refused";
       readonly status: number;
       readonly headers: Headers;
+      /** True if a redirect had left the provider, so that the answer is of another host. */
+      readonly isAway: boolean;
       readonly unusableReason?: string;
     }
   | { readonly kind: "unreachable"; readonly error: Error }
@@ -170,7 +172,7 @@ class ContentRun implements RunningContent, Deadline {
     const read = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });
     if (!read.ok) {
       const reason = defined({ unusableReason: read.unusableReason });
-      return this.#end({ kind: "refused", status, headers, ...reason });
+      return this.#end({ kind: "refused", status, headers, isAway: this.#isAway, ...reason });
     }
     sink.begin(read.head);
     // A 416 refuses the range, so its body is not the file.
@@ -180,7 +182,7 @@ class ContentRun implements RunningContent, Deadline {
   #follow(target: URL, answer: Pick<ContentEnd & { kind: "refused" }, "status" | "headers">): void {
     if (this.#hop === REDIRECTS_MAX) {
       const unusableReason = `more than ${REDIRECTS_MAX} redirects`;
-      return this.#end({ kind: "refused", ...answer, unusableReason });
+      return this.#end({ kind: "refused", ...answer, isAway: this.#isAway, unusableReason });
     }
     const left = this.#controller;
     this.#hop += 1;
@@ -245,8 +247,8 @@ function readContentHead(
     const contentHeaders = { ...pick(headers, RANGE), "content-length": "0" };
     return { ok: true, head: { status, contentHeaders } };
   }
-  const encoding = cleanValue(headers, "content-encoding") ?? "identity";
-  if (encoding !== "identity") return unusable(`encoding ${encoding}`);
+  if (!isUncompressed(headers))
+    return unusable(`encoding ${cleanValue(headers, "content-encoding")}`);
   const type = cleanValue(headers, "content-type") ?? "";
   if (!mayBeVideo(type)) return unusable(`content type ${type}`);
   const length = cleanValue(headers, "content-length");

@@ -54,6 +54,13 @@ test("a 2xx answer gives its JSON, however its bytes are split", async () => {
   expect(json).toEqual({ input_tokens: 7 });
 });
 
+test("a 2xx answer that says it is not compressed is read, in whatever case it says so", async () => {
+  const json = await ask((_request, response) =>
+    response.writeHead(200, { "content-encoding": "Identity" }).end('{"input_tokens":7}'),
+  );
+  expect(json).toEqual({ input_tokens: 7 });
+});
+
 test.each<[string, RequestListener]>([
   ["an error status", (_request, response) => response.writeHead(500).end('{"input_tokens":7}')],
   ["a redirect", (_request, response) => response.writeHead(302, { location: "/x" }).end("{}")],

@@ -9,7 +9,7 @@ import {
   NAME_FAULTS,
   NamesBusyError,
 } from "./address-guard.ts";
-import type { UpstreamHandler } from "./upstream-client.ts";
+import { isUncompressed, type UpstreamHandler } from "./upstream-client.ts";
 
 export interface FetchInput {
   readonly clock: Clock;
@@ -105,9 +105,8 @@ class FetchRun implements UpstreamHandler, RunningFetch<FetchedAnswer>, Deadline
     headers: FetchedAnswer["headers"],
   ): void {
     if (status < 200) return;
-    const { "content-encoding": encoding = "identity" } = headers;
     if (status >= 300) this.#giveUp({ status, headers, body: NO_BYTES });
-    else if (encoding !== "identity") this.#giveUp(undefined);
+    else if (!isUncompressed(headers)) this.#giveUp(undefined);
     else this.#head = { status, headers };
   }
 

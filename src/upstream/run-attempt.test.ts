@@ -97,7 +97,8 @@ function scriptedAttempt() {
     sink,
     openBridge: () => new EchoBridge(),
     classify: {
-      answer: named("answer"),
+      answer: ({ headers, body }) =>
+        failureOf(`${String(headers["retry-after"])}: ${body.toString()}`),
       connection: named("connection"),
       timeout: named("timeout"),
       brokenBody: named("broken body"),
@@ -113,9 +114,12 @@ function scriptedAttempt() {
     written,
     aborted,
     connected: () => handler?.onRequestStart?.(controller, {}),
-    headers: (status = 200) =>
-      handler?.onResponseStart?.(controller, status, { "content-type": "text/event-stream" }, ""),
+    headers: (status = 200, more: Readonly<Record<string, string | string[]>> = {}) => {
+      const all = { "content-type": "text/event-stream", ...more };
+      handler?.onResponseStart?.(controller, status, all, "");
+    },
     bytes: (text: string) => handler?.onResponseData?.(controller, Buffer.from(text)),
+    bodyEnd: () => handler?.onResponseEnd?.(controller, {}),
     bodyError: () => handler?.onResponseError?.(controller, new Error("reset")),
     isUnwanted: () => handler?.isUnwanted,
   };
@@ -209,3 +213,32 @@ test("a stream beyond its byte bound is ended", async () => {
   running.abandon();
   expect(await running.ended).toMatchObject({ failure: { refusal: { message: "endless" } } });
 });
+
+test.each([
+  ["gzip", ""],
+  [["identity", "gzip"], ""],
+  ["identity", "words"],
+  [" Identity", "words"],
+  ["", "words"],
+])("the body of an error with the content-encoding %j is read as '%s'", async (encoding, read) => {
+  const attempt = scriptedAttempt();
+  attempt.connected();
+  attempt.headers(400, { "content-encoding": encoding, "retry-after": "7" });
+  attempt.bytes("words");
+  attempt.bodyEnd();
+  const failure = { refusal: { message: `7: ${read}` } };
+  expect(await attempt.running.ended).toMatchObject({ failure, upstreamStatus: 400 });
+});
+
+test.each(["IDENTITY", " identity ", ""])(
+  "an answer with the content-encoding '%s' is read, because it is not compressed",
+  async (encoding) => {
+    const attempt = scriptedAttempt();
+    attempt.connected();
+    attempt.headers(200, { "content-encoding": encoding });
+    attempt.bytes("hello");
+    attempt.bytes("end");
+    attempt.bodyEnd();
+    expect(await attempt.running.ended).toMatchObject({ failure: undefined, hasOutput: true });
+  },
+);

@@ -18,6 +18,7 @@ import {
 } from "../formats/index.ts";
 import type { AttemptClassifier } from "./classifier.ts";
 import type { KeptHandler } from "./provider-connections.ts";
+import { isUncompressed } from "./upstream-client.ts";
 
 export interface AttemptTimeouts {
   readonly headersMs: number;
@@ -195,14 +196,12 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#status = status;
     this.#firstByteMs = Math.round(nowMs - this.#startedMs);
     this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
-    if (status >= 300) return this.#awaitErrorBody(nowMs, headers);
-    const { "content-encoding": encoding = "identity" } = headers;
+    this.#headers = headers;
     // A compressed body was not requested and cannot be read: it is classified as an empty one.
-    if (encoding !== "identity") return this.#end(this.#classifyErrorBody());
-    if (this.#input.stream && !isEventStream(headers["content-type"])) {
-      // Some providers answer a stream request with a plain JSON error under a 200.
-      return this.#awaitErrorBody(nowMs, headers);
-    }
+    if (!isUncompressed(headers)) return this.#end(this.#classifyErrorBody());
+    // Some providers answer a stream request with a plain JSON error under a 200.
+    const isOther = this.#input.stream && !isEventStream(headers["content-type"]);
+    if (status >= 300 || isOther) return this.#awaitErrorBody(nowMs);
     this.#phase = "answer";
     this.#bridge = this.#input.openBridge();
     this.dueMs = this.#nextDueMs();
@@ -305,9 +304,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#controller?.pause();
   }
 
-  #awaitErrorBody(nowMs: number, headers: FailedAnswer["headers"]): void {
+  #awaitErrorBody(nowMs: number): void {
     this.#phase = "error_body";
-    this.#headers = headers;
     this.#totalDueMs = Math.min(this.#totalDueMs, nowMs + ERROR_BODY_TIMEOUT_MS);
     this.#idleDueMs = Number.POSITIVE_INFINITY;
     this.dueMs = this.#totalDueMs;

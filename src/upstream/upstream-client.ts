@@ -226,6 +226,13 @@ export class UpstreamClient {
 /** Some providers refuse a request without a user agent. */
 const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarket"] as const;
 
+/** True for headers of a body that has no encoding. */
+export function isUncompressed({
+  "content-encoding": encoding = "",
+}: Readonly<Record<string, string | string[] | undefined>>): boolean {
+  return /^\s*(identity)?\s*$/i.test([encoding].flat().join());
+}
+
 /** Turns undici's time limits for answers off: attempts and fetches check their own deadlines. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 

@@ -272,6 +272,24 @@ describe("a provider's answer other than a file", () => {
       await files.close();
     }
   });
+
+  test.each([401, 402, 403, 429])(
+    "may be a redirect to a host that answers %i, of which no key or limit is blamed",
+    async (status) => {
+      const files = await VideoHost.start();
+      try {
+        files.elsewhere = (_request, response) => void response.writeHead(status).end("words");
+        fixture.host.last.content = (_request, response) =>
+          void response.writeHead(302, { location: `${files.url}/signed.mp4?sig=1` }).end();
+        const answer = await content();
+        const message = "could not be fetched from where the provider keeps it; try again";
+        expectRefusal(answer, { status: 502, code: "upstream_error", message });
+        expect(answer.headers["x-tm-upstream-status"]).toBe(String(status));
+      } finally {
+        await files.close();
+      }
+    },
+  );
 });
 
 describe("a file that is large or slow", () => {

@@ -135,9 +135,10 @@ function passThroughRefusal(
         origin: "upstream",
       });
     case "refused": {
-      const { status, headers, unusableReason } = end;
+      const { status, headers, isAway, unusableReason } = end;
       if (unusableReason !== undefined) return unusableFile(status);
       if (status === 404 || status === 410) return goneFile(status);
+      if (isAway && status < 500) return refusedElsewhere(status);
       const failure = deps.classify.answer({ status, headers, body: NO_MESSAGES });
       return ownKeyFailure(failure, deployment).refusal;
     }
@@ -163,6 +164,12 @@ const UNREACHABLE_FILE = refusal(
   "the provider of this video could not be reached; try again in about two seconds",
   { status: 502, origin: "upstream" },
 );
+
+/** Another host than the provider got no key, so its refusal is about no key and no limit. */
+function refusedElsewhere(upstreamStatus: number): Refusal {
+  const message = "the file could not be fetched from where the provider keeps it; try again";
+  return refusal("upstream_error", message, { status: 502, origin: "upstream", upstreamStatus });
+}
 
 function unusableFile(upstreamStatus: number): Refusal {
   const message = "the provider sent a file that is not a video; try again later";

@@ -113,6 +113,15 @@ describe("a value that the ledger cannot store", () => {
   );
 });
 
+test.each([3_600_000, 1_790_000_000_000])(
+  "an expiry of %i, which is not after the job's start, does not hide a file that was paid for",
+  (expiresAtMs) => {
+    const job = takenJob({ startedAtMs: 1_790_000_000_000 });
+    const end = endOfJob(job, ended({ expiresAtMs }), 1_790_000_060_000);
+    expect(end.expiresAtMs).toBeNull();
+  },
+);
+
 test("for any reported cost, a debit is at most its reserve, and a failed job has none", () => {
   const anyCost = fc.option(fc.bigInt({ min: 0n, max: 10n ** 60n }).map(picoUsd), {
     nil: undefined,

@@ -247,7 +247,7 @@ function toPollAccount({
 
 /** The longest duration that the journal can store; a job may wait for weeks until it is polled. */
 const DURATION_MS_MAX = 2_147_483_647;
-/** The year 10,000. A provider that reports a later time uses another unit than expected. */
+/** The year 10,000. A later time, or one before the job, is in another unit or no instant. */
 const EXPIRES_AT_MS_MAX = 253_402_300_800_000;
 
 /**
@@ -262,7 +262,7 @@ export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd 
   const flag = owed === "impossible" ? "usage_impossible" : undefined;
   const costPicoUsd = owed === "impossible" ? undefined : owed;
   const isBelievable =
-    expiresAtMs !== undefined && expiresAtMs > 0 && expiresAtMs < EXPIRES_AT_MS_MAX;
+    expiresAtMs !== undefined && expiresAtMs > job.startedAtMs && expiresAtMs < EXPIRES_AT_MS_MAX;
   return {
     state: errorCode === null ? "completed" : "failed",
     errorCode,

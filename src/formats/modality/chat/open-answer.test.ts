@@ -239,6 +239,32 @@ describe("relays", () => {
     expect(text.indexOf('"cost"')).toBeGreaterThan(text.lastIndexOf("content_block_delta"));
   });
 
+  test("wire_b: of many usage deltas in a row only the last one is kept in memory", () => {
+    const flood = USAGE.wire_b.repeat(50);
+    const bridge = fed(wire_b, flood + PRELUDE.wire_b + WORD.wire_b);
+    expect(
+      bridge
+        .takeOutput()
+        ?.toString()
+        .match(/event: \w+/g),
+    ).toHaveLength(4);
+    bridge.push(Buffer.from(flood));
+    expect(
+      bridge
+        .takeOutput()
+        ?.toString()
+        .match(/event: message_delta/g),
+    ).toHaveLength(49);
+    bridge.push(Buffer.from(END.wire_b));
+    const sent = `${bridge.takeOutput()?.toString()}${bridge.finish(costUsd).toString()}`;
+    expect(sent.match(/event: \w+/g)).toEqual([
+      "event: message_delta",
+      "event: message_delta",
+      "event: message_stop",
+    ]);
+    expect(sent).toContain(`"cost":${costUsd}`);
+  });
+
   test.each([
     { cost: 9, cost_details: { upstream_inference_cost: 9.5 } },
     { cost_in_usd_ticks: 95_000_000_000 },

@@ -4,6 +4,7 @@ import {
   chunks,
   delta,
   done,
+  EVERY,
   idTail,
   marketModel,
   openStream,
@@ -192,6 +193,22 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
     const { bridge } = playStream(wires, delta({ content: "Hi" }), last, done);
     expect(bridge.state).toBe("complete");
   });
+});
+
+describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) => {
+  test.each([{}, { type: "server_error" }])(
+    "that names an event `error` fails, although its data %j has no member `error`",
+    (more) => {
+      const data = JSON.stringify({ ...more, message: "worker lost", code: 500 });
+      const [begin, end] =
+        wires.upstream === "wire_a"
+          ? [chunks(delta({ content: "Hi" })), chunks(done)]
+          : [chunks(start, textStart(0), said(0, "Hi")), chunks(stop(0), ...close("end_turn"))];
+      const { bridge } = play(openStream(wires), [begin, `event: error\ndata: ${data}\n\n`, end]);
+      const refusal = { class: "upstream_error", status: 500 };
+      expect(bridge).toMatchObject({ state: "failed", failure: { refusal } });
+    },
+  );
 });
 
 describe("a provider's deviations are corrected", () => {

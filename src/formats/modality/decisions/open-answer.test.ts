@@ -159,12 +159,13 @@ describe("an answer to systemone questions", () => {
     expect(text).toContain('"__proto__":{"type":"noul","noul":0,"value":false}');
   });
 
-  test("of more than 4 MiB is not read", () => {
+  test("of more than 4 MiB is not read, and is no strike: many labels of a long text cause it", () => {
     const bridge = open({ questions: [urgent] });
     bridge.push(Buffer.alloc(DECISION_ANSWER_BYTES_MAX, " "));
     expect(bridge.state).toBe("waiting");
     bridge.push(Buffer.from(" "));
-    expect(bridge.failure).toMatchObject(UNUSABLE);
+    expect(bridge.failure).toMatchObject({ ...UNUSABLE, strike: "neutral" });
+    expect(bridge.failure).not.toHaveProperty("isMalformed");
   });
 });
 

@@ -9,6 +9,7 @@ import {
   failedRead,
   type ReadAnswer,
   type UpstreamFailure,
+  unblamedFailure,
   unusableFailure,
 } from "../../wire/failure/failures.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
@@ -18,6 +19,8 @@ import { type ProviderJob, readJobRecord } from "./read-job.ts";
 import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
+/** No strike: a record can repeat a long prompt. */
+const TOO_LARGE = failedRead(unblamedFailure());
 
 const RECORD_BYTES_MAX = 1_048_576;
 
@@ -45,7 +48,7 @@ export class AcceptBridge extends BaseBridge implements AnswerBridge {
   push(bytes: Buffer): void {
     if (this.state !== "waiting") return;
     this.#held.add(bytes);
-    if (this.#held.length > RECORD_BYTES_MAX) this.#conclude(UNUSABLE);
+    if (this.#held.length > RECORD_BYTES_MAX) this.#conclude(TOO_LARGE);
   }
 
   end(): void {

@@ -155,6 +155,12 @@ describe("a provider's answer to a video request", () => {
     expect(bridge.job).toBeUndefined();
     expect(bridge.failure).toMatchObject({ refusal: { class: cls }, failover });
   });
+
+  test("of more than 1 MiB is no strike, because it can repeat a long prompt", () => {
+    const { failure } = answered(`{"id":"1","prompt":"${"\\u00e9".repeat(180_000)}"}`);
+    expect(failure).toMatchObject({ refusal: { status: 502 }, strike: "neutral" });
+    expect(failure).not.toHaveProperty("isMalformed");
+  });
 });
 
 test("any body is refused, unservable, or sent under the provider's model id", () => {

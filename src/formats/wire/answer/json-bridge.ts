@@ -15,7 +15,6 @@ import {
   hasError,
   unblamedFailure,
   unusableFailure,
-  withoutBlame,
   type ReadAnswer,
   type UpstreamFailure,
 } from "../failure/failures.ts";
@@ -32,7 +31,7 @@ export interface JsonBridgeOptions {
   readonly read: (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
   readonly note: ServedModelNote;
   readonly renderError: (refusal: Refusal) => Buffer;
-  /** Default: `ANSWER_BYTES_MAX`. If set, a larger body is a strike: no request can cause it. */
+  /** Maximum size of the body. Default: `ANSWER_BYTES_MAX`. */
   readonly bytesMax?: number;
   /** Default: `classifyEmbeddedError`. Undefined: a body with `error` is still an answer. */
   readonly classifyError?: (body: Readonly<Record<string, unknown>>) => UpstreamFailure | undefined;
@@ -57,9 +56,8 @@ export class JsonBridge extends BaseBridge implements AnswerBridge {
   push(bytes: Buffer): void {
     if (this.state !== "waiting") return;
     this.#held.add(bytes);
-    const { bytesMax } = this.#options;
-    if (this.#held.length <= (bytesMax ?? ANSWER_BYTES_MAX)) return;
-    this.#conclude(bytesMax === undefined ? TOO_LARGE : ABOVE_GIVEN_MAX);
+    const { bytesMax = ANSWER_BYTES_MAX } = this.#options;
+    if (this.#held.length > bytesMax) this.#conclude(TOO_LARGE);
   }
 
   end(): void {
@@ -89,7 +87,6 @@ export class JsonBridge extends BaseBridge implements AnswerBridge {
 
 const UNUSABLE = failedRead(unusableFailure());
 const TOO_LARGE = failedRead(unblamedFailure());
-const ABOVE_GIVEN_MAX = failedRead(withoutBlame(unusableFailure()));
 
 function readBody(
   body: Buffer,

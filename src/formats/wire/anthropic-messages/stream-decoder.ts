@@ -7,7 +7,12 @@ import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { compactObject } from "../neutral/relayed-text.ts";
-import { type Fields, readReportedCost, type UsageReport } from "../neutral/usage-report.ts";
+import {
+  type Fields,
+  mergeCosts,
+  readReportedCost,
+  type UsageReport,
+} from "../neutral/usage-report.ts";
 import { isCall, isWrongWord, toReason } from "./events.ts";
 import { mergeCounts, toUsageReport, type ReportedCounts } from "./usage.ts";
 
@@ -27,7 +32,8 @@ export class StreamReporter {
   read(json: AnswerJson, usage: unknown, path: readonly string[]): void {
     if (asObject(usage) === undefined) return;
     this.#counts = mergeCounts(this.#counts, usage);
-    this.#cost = readReportedCost(json.text, findPath(json.text, ...path)) ?? this.#cost;
+    const cost = readReportedCost(json.text, findPath(json.text, ...path));
+    this.#cost = mergeCosts(this.#cost, cost);
     this.report = toUsageReport(this.#counts, this.#cost);
   }
 }
@@ -38,7 +44,7 @@ export function learnText(repeated: RepeatedEvent, event: string, said: unknown)
   repeated.learn(frameAt(event, findPath(event, "delta", "text")));
 }
 
-/** Decodes a wire_b stream. The type of an event is read from its JSON, not its `event` line. */
+/** Decodes a wire_b stream. An event's type is read from its JSON, but for the name `error`. */
 export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
@@ -72,16 +78,16 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     if (text !== undefined) return emit({ type: "text", text });
     const json = parseObject(eventText);
     if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
-    else this.#event(json, emit);
+    else this.#event(event.name, json, emit);
   }
 
   endOfBody(emit: Emit): void {
     emit({ type: "failure", failure: brokenOffFailure() });
   }
 
-  #event(json: AnswerJson, emit: Emit): void {
+  #event(name: string, json: AnswerJson, emit: Emit): void {
     const { value } = json;
-    switch (value["type"]) {
+    switch (name === "error" ? name : value["type"]) {
       case "content_block_delta":
         return this.#delta(json, emit);
       case "content_block_start":

@@ -49,7 +49,8 @@ export class AnthropicMessagesRelay implements StreamDriver {
   /** Maps the provider's block index to the client's. A reused index means the latest block. */
   readonly #blocks = new Map<unknown, number>();
   #blockCount = 0;
-  #heldDeltas: string[] = [];
+  /** The latest `message_delta`, held because the last one of an answer gets the cost. */
+  #heldDelta: string | undefined;
   /** The last `message_delta` that the client got although the answer went on after it. */
   #sentDelta: string | undefined;
   #hasStarted = false;
@@ -84,12 +85,12 @@ export class AnthropicMessagesRelay implements StreamDriver {
     }
     const json = parseObject(text);
     if (json === undefined) return unusableFailure();
-    const type = textOf(json.value["type"]) || event.name;
+    const type = event.name === "error" ? event.name : textOf(json.value["type"]) || event.name;
     switch (type) {
       case "message_start":
         return this.#start(json, out);
       case "message_delta":
-        return this.#delta(json);
+        return this.#delta(json, out);
       case "message_stop":
         return this.#hasStarted ? "end" : unusableFailure();
       case "ping":
@@ -109,16 +110,14 @@ export class AnthropicMessagesRelay implements StreamDriver {
   finishText(costUsd: string): string {
     // Clients read the stop reason in the last `message_delta`, so if none is held, it is repeated.
     const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
-    const last = this.#heldDeltas.pop() ?? sent;
+    const last = this.#heldDelta ?? sent;
     if (last === undefined) {
       const word = clientWord(this.#stopReason, this.#hasClientCalls);
       const usage = usageJson(this.report?.usage, costUsd);
       return closingText(`{"stop_reason":"${word}","stop_sequence":null}`, usage);
     }
     const closing = withPart(last, ["usage"], "cost", costUsd);
-    return (
-      this.#takeHeld() + sseEventText("message_delta", closing) + eventText("message_stop", "")
-    );
+    return sseEventText("message_delta", closing) + eventText("message_stop", "");
   }
 
   failText(refusal: Refusal): string {
@@ -135,7 +134,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return "silent";
   }
 
-  #delta(json: AnswerJson): StepOutcome {
+  #delta(json: AnswerJson, out: OutputPieces): StepOutcome {
     const { usage } = json.value;
     this.#reporter.read(json, usage, ["usage"]);
     const delta = asObject(json.value["delta"]);
@@ -146,7 +145,8 @@ export class AnthropicMessagesRelay implements StreamDriver {
       delta === undefined
         ? withRootMember(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
         : withStopReason(json.text, delta, word);
-    this.#heldDeltas.push(this.#withUsage(text, usage));
+    if (this.#hasStarted) out.add(this.#takeHeld());
+    this.#heldDelta = this.#withUsage(text, usage);
     return "silent";
   }
 
@@ -228,11 +228,11 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   #takeHeld(): string {
-    if (this.#heldDeltas.length === 0) return "";
-    this.#sentDelta = this.#heldDeltas.at(-1);
-    const text = this.#heldDeltas.map((delta) => sseEventText("message_delta", delta)).join("");
-    this.#heldDeltas = [];
-    return text;
+    const held = this.#heldDelta;
+    if (held === undefined) return "";
+    this.#sentDelta = held;
+    this.#heldDelta = undefined;
+    return sseEventText("message_delta", held);
   }
 }
 

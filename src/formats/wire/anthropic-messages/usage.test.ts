@@ -35,19 +35,21 @@ test("zeros at a stream's end erase no count of its start, unless the end counts
       input_tokens: 100,
       cache_read_input_tokens: 50,
       cache_creation: { ephemeral_1h_input_tokens: 7 },
-      output_tokens: 1,
+      output_tokens: 9,
+      output_tokens_details: { thinking_tokens: 8 },
     },
   );
   const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
-  const none = { ...zeros, cache_creation: { ephemeral_1h_input_tokens: 0 }, output_tokens: 0 };
+  const silent = { output_tokens: 0, output_tokens_details: { thinking_tokens: 0 } };
+  const none = { ...zeros, cache_creation: { ephemeral_1h_input_tokens: 0 }, ...silent };
   const kept = { prompt: 100, cachedPrompt: 50, cacheWrite1h: 7 };
   expect(toUsage(mergeCounts(start, { ...zeros, output_tokens: 40 }))).toMatchObject({
     prompt: 100,
     cachedPrompt: 50,
-    completion: 40,
+    completion: 32,
   });
   expect(toUsage(mergeCounts(start, { ...none, cache_creation_input_tokens: null }))).toMatchObject(
-    { ...kept, completion: 1 },
+    { ...kept, completion: 1, internalReasoning: 8 },
   );
   const anew = { input_tokens: 0, cache_read_input_tokens: 150, output_tokens: 40 };
   expect(toUsage(mergeCounts(start, anew))).toMatchObject({ prompt: 0, cachedPrompt: 150 });

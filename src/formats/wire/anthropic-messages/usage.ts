@@ -45,7 +45,7 @@ export function mergeCounts(earlier: ReportedCounts, reported: unknown): Reporte
     ...(isPromptReported ? { ...earlier, ...counted } : { ...counted, ...earlier }),
     ...defined({
       output: output === 0 ? (earlier.output ?? 0) : output,
-      thinking: asCount(thinking),
+      thinking: asCount(thinking) || undefined,
       flaw: flawedCount(fields, COUNTS) ?? flawedCount(kept, KEPT_COUNTS),
     }),
   };

@@ -326,6 +326,17 @@ describe("a provider that blames the request", () => {
     expect(said.includes("status 400")).toBe(!quotes);
   });
 
+  test("is not quoted from a text that is not UTF-8, but its codes are read from JSON", () => {
+    const answered = (text: string) => {
+      const body = Buffer.from(text, "latin1");
+      return classifyFailure({ status: 400, headers: {}, body }).refusal;
+    };
+    expect(answered("\u001F\u008B\u00FF max_tokens").message).toContain("with status 400");
+    const overflow =
+      '{"error":{"message":"trop \u00E9lev\u00E9","code":"context_length_exceeded"}}';
+    expect(answered(overflow).class).toBe("context_overflow");
+  });
+
   test.each([
     [
       '{"error":{"message":"seed must be a number"}}',

@@ -137,12 +137,13 @@ export interface ProviderErrorText {
   readonly flagged: boolean;
 }
 
-/** A body that is not JSON is itself the message, unless it is HTML or broken JSON. */
+/** A body that is not JSON is itself the message, unless it is HTML, broken JSON or not UTF-8. */
 export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
   if (parsed !== undefined) return extractErrorText(parsed.value);
-  const message = isMarkup(text) ? "" : text;
+  const isUnreadable = text.slice(0, MATCHED_CHARS_MAX).includes("\uFFFD");
+  const message = isMarkup(text) || isUnreadable ? "" : text;
   return { codes: [], message, all: toLines([message]), param: "", flagged: false };
 }
 

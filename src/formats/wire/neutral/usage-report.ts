@@ -105,6 +105,14 @@ export function readReportedCost(
   );
 }
 
+/** The later cost of one answer counts, but 0 replaces no cost. Both are as `readReportedCost`. */
+export function mergeCosts(
+  earlier: string | undefined,
+  later: string | undefined,
+): string | undefined {
+  return later === "0" ? (earlier ?? later) : (later ?? earlier);
+}
+
 /** Stands for every amount with more than 15 digits before the point. */
 export const hugeUsd: string = "9".repeat(15);
 

@@ -50,7 +50,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
     if (text !== undefined) return emit({ type: "text", text });
     const json = parseObject(eventText);
     if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
-    else this.#chunk(json, emit);
+    else this.#chunk(event.name, json, emit);
   }
 
   endOfBody(emit: Emit): void {
@@ -58,12 +58,12 @@ export class OpenaiChatDecoder implements StreamDecoder {
     else this.#complete(emit);
   }
 
-  #chunk(json: AnswerJson, emit: Emit): void {
+  #chunk(name: string, json: AnswerJson, emit: Emit): void {
     const { text, value: chunk } = json;
     this.#options.note.take(chunk["model"]);
     this.report = mergeReports(this.report, readUsage(chunk, text, this.#options.reading));
     const choice = firstChoice(chunk);
-    if (isErrorChunk(chunk, choice)) {
+    if (name === "error" || isErrorChunk(chunk, choice)) {
       return emit({ type: "failure", failure: classifyEmbeddedError(chunk) });
     }
     if (choice === undefined) return;

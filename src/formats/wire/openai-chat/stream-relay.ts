@@ -109,7 +109,7 @@ export class OpenaiChatRelay implements StreamDriver {
     const choice = firstChoice(chunk);
     this.#named ??= readNames(chunk, this.#label);
     this.#keepUsage(json);
-    if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
+    if (event.name === "error" || isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
     if (choice === undefined) return this.#relayEmpty(json, out);
     this.#hasChoices = true;
     const content = classifyContent(choice);
@@ -240,17 +240,19 @@ export class OpenaiChatRelay implements StreamDriver {
 
   #keepUsage(json: AnswerJson): void {
     const report = readUsage(json.value, json.text, this.#reading);
+    const known = this.report?.usage;
     this.report = mergeReports(this.report, report);
-    if (report?.usage === undefined) return;
+    const merged = this.report?.usage;
+    if (merged === known) return;
     const { usage } = json.value;
     const fields = asObject(usage);
     const span = fields && findPath(json.text, "usage");
-    if (span === undefined || fields === undefined) {
+    if (merged !== report?.usage || span === undefined || fields === undefined) {
       this.#usageText = undefined;
       return;
     }
     const text = withoutCostDetails(json.text.slice(span.start, span.end), usage);
-    this.#usageText = withCounts(text, findPath, fields, report.usage);
+    this.#usageText = withCounts(text, findPath, fields, merged);
   }
 
   /** Relays a chunk with no choice and no usage only to a client that asked for a usage chunk. */

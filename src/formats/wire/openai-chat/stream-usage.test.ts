@@ -114,6 +114,54 @@ describe("chunks of a wire_a provider", () => {
     expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
   });
 
+  describe.each(upstreams)("that report a usage again, to a client of %s", (client) => {
+    const details = { prompt_tokens_details: { cached_tokens: 4_000 }, "x-more": 1 };
+    const whole = { prompt_tokens: 9_000, completion_tokens: 700, ...details };
+    const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    const buckets = { prompt: 5_000, cachedPrompt: 4_000, completion: 700 };
+    const thought = { completion_tokens_details: { reasoning_tokens: 200 } };
+    const counted = (prompt: number | undefined, completion?: number, more: object = {}) => ({
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      ...more,
+    });
+    test.each<[string, readonly object[], object]>([
+      ["with zeros erase no count", [whole, none], buckets],
+      ["in cumulative chunks have the last one's counts", [counted(9_000, 1), whole], buckets],
+      [
+        "with other details have the last one's",
+        [counted(9_000, 9, details), counted(9_000, 700, thought)],
+        { prompt: 9_000, cachedPrompt: 0, completion: 500, internalReasoning: 200 },
+      ],
+      [
+        "without the prompt keep it",
+        [counted(9_000, 0, details), counted(undefined, 700)],
+        buckets,
+      ],
+      [
+        "without the output keep it",
+        [counted(undefined, 700), counted(9_000, 0, details)],
+        buckets,
+      ],
+      [
+        "in two halves have both",
+        [counted(9_000), counted(undefined, 700), none],
+        { prompt: 9_000 },
+      ],
+      ["with zeros before it have the later one", [none, whole], buckets],
+    ])("%s", (_, reports, expected) => {
+      const tail = reports.map((each) => ({ ...usageChunk, usage: each }));
+      for (const wantsUsageChunk of [false, true]) {
+        const wires = { client, upstream: "wire_a", wantsUsageChunk } as const;
+        const { bridge, text } = playStream(wires, hi, delta({}, "stop"), ...tail, done);
+        expect(bridge.usage).toMatchObject(expected);
+        expect(text).toMatch(client === "wire_a" ? /"prompt_tokens":9000\b/ : /"cost":0\.001932/);
+        expect(text).toMatch(/"(?:completion|output)_tokens":700\b/);
+        expect(text.includes('"x-more"')).toBe(client === "wire_a" && reports.includes(whole));
+      }
+    });
+  });
+
   test("without a choice reach only clients that requested a usage chunk", () => {
     const note = { ...delta({}), choices: [], prompt_filter_results: [] };
     const pieces = chunks(note, hi, delta({}, "stop"), usageChunk, done);
@@ -233,6 +281,16 @@ describe.each(EVERY)(
         expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
         expect(text).toMatch(/"(?:prompt|input)_tokens":3\b/);
       }
+    });
+
+    test("is the last one of a stream, but a 0 at its end does not make the answer free", () => {
+      const ended = [{ cost: 0 }, { cost: "0.00" }, { cost: null, cost_in_usd_ticks: 0 }];
+      for (const zero of ended) {
+        expect(stream({ cost: 0.02 }, zero).bridge.reportedCostUsd).toBe("0.02");
+      }
+      expect(stream({ cost: 0.01 }, { cost: 0.02 }).bridge.reportedCostUsd).toBe("0.02");
+      expect(stream({ cost: 0 }, { cost: 0.02 }).bridge.reportedCostUsd).toBe("0.02");
+      expect(stream({}, { cost: 0 }).bridge.reportedCostUsd).toBe("0");
     });
   },
 );

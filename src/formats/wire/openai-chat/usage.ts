@@ -17,6 +17,7 @@ import {
   type Fields,
   firstCount,
   flawedCount,
+  mergeCosts,
   readReportedCost,
   type UsageReport,
 } from "../neutral/usage-report.ts";
@@ -52,14 +53,32 @@ export function readUsage(
   };
 }
 
-/** Chunks of a stream can report counts and cost apart; of each, the last report counts. */
+/**
+ * Chunks of a stream can report prompt, output and cost apart; of each, the last report counts, but
+ * a 0 replaces nothing: some relays end with zeros for what was reported before.
+ */
 export function mergeReports(
   earlier: UsageReport | undefined,
   later: UsageReport | undefined,
 ): UsageReport | undefined {
   if (earlier === undefined || later === undefined) return later ?? earlier;
-  const reportedCostUsd = later.reportedCostUsd ?? earlier.reportedCostUsd;
-  return { ...(later.usage === undefined ? earlier : later), ...defined({ reportedCostUsd }) };
+  const usage = mergeUsage(earlier.usage, later.usage);
+  return defined({
+    usage,
+    reportedCostUsd: mergeCosts(earlier.reportedCostUsd, later.reportedCostUsd),
+    flaw: usage === later.usage ? later.flaw : (later.flaw ?? earlier.flaw),
+  });
+}
+
+function mergeUsage(earlier: Usage | undefined, later: Usage | undefined): Usage | undefined {
+  if (earlier === undefined || later === undefined) return later ?? earlier;
+  const choose = (total: (usage: Usage) => number): Usage =>
+    total(later) === 0 && total(earlier) > 0 ? earlier : later;
+  const prompt = choose(promptTokensTotal);
+  const output = choose(outputTokensTotal);
+  if (prompt === output) return prompt;
+  const { completion, internalReasoning } = output;
+  return { ...prompt, completion, internalReasoning };
 }
 
 /** The number by which the reported total exceeds prompt plus completion. */

@@ -140,7 +140,7 @@ describe("C11 does not pass a file", () => {
   const otherBytes = ({ first }: ByteRange): Partial<FilePart> =>
     first === 0 ? {} : { bytes: FILE.subarray(0, 32) };
   const unsatisfied = () => ({ status: 416, bytes: Buffer.alloc(0) });
-  const end = { kind: "refused", status: 404, headers: {} } as const;
+  const end = { kind: "refused", status: 404, headers: {}, isAway: false } as const;
   test.each<[string, string, NonNullable<Provider["read"]>, string]>([
     ["whose range has other bytes", "fail", otherBytes, "differ in the bytes"],
     ["whose range is answered with 416", "fail", unsatisfied, "answered with 416"],
