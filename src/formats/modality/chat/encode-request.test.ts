@@ -179,6 +179,38 @@ describe("wire_b", () => {
     }
   });
 
+  const global = { cache_control: { type: "ephemeral", scope: "global" } };
+  const local = { cache_control: { type: "ephemeral" } };
+  const said = { role: "user", content: "x" };
+  const words = [{ type: "text", text: "s" }];
+  const removal = { type: "tool_removal", tool: { type: "tool_reference", name: "f" } };
+  const addition = { ...removal, type: "tool_addition" };
+  const system = (content: readonly object[], more = {}) => ({ role: "system", content, ...more });
+
+  test.each([
+    ["prompt-caching-scope-2026-01-05", "cache_control.scope",
+      { system: [{ ...words[0], ...global }], tools: [{ name: "f", ...global }],
+        messages: [{ role: "user", content: [{ ...words[0], ...global }] }] },
+      { system: [{ ...words[0], ...local }], tools: [{ name: "f", ...local }],
+        messages: [{ role: "user", content: [{ ...words[0], ...local }] }] }],
+    ["per-turn-control-2026-07-01", "messages.output_config",
+      { messages: [said, system(words, { output_config: { effort: "low" } })] },
+      { messages: [said, system(words)] }],
+    ["per-turn-control-2026-07-01", "messages.output_config",
+      { messages: [said, { role: "system", output_config: { effort: "low" } }, said] },
+      { messages: [said, said] }],
+    ["mid-conversation-tool-changes-2026-07-01", "messages.content.tool_removal",
+      { messages: [said, system([removal, ...words])] }, { messages: [said, system(words)] }],
+    ["inline-tools-2026-09-15", "messages.content.tool_addition",
+      { messages: [said, system([addition]), said, system([addition])] },
+      { messages: [said, said] }],
+  ] as const)("drops, with the beta name %s, %s below the top level", (beta, name, sent, wanted) => {
+    const { text, dropped } = send(readGood("wire_b", sent, beta), buildDeployment("wire_b"));
+    expect(text).toBe(buildBody({ ...wanted, max_tokens: 4096 }));
+    expect(dropped).toEqual([name, beta]);
+    expect(sendSame("wire_b", sent).text).toBe(buildBody({ ...sent, max_tokens: 4096 }));
+  }); // prettier-ignore
+
   test("refuses output_format with the hint to send output_config.format", () => {
     const output_format = { type: "json_schema" };
     const { message } = readBad("wire_b", { max_tokens: 5, output_format });

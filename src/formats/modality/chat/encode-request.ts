@@ -74,6 +74,7 @@ function splicedBody(
   }
   splice.remove([...KEPT_BACK, ...codec.surplusBounds(doc, deployment)]);
   for (const { object, wordIds } of drops.members) splice.removeFrom(object, wordIds);
+  for (const { list, item } of drops.items) splice.removeKey(list, item);
   codec.editBody(doc, splice, target);
   return splice.result();
 }

@@ -69,6 +69,24 @@ describe("media", () => {
   });
 });
 
+test("a tool that only a system message defines is refused by name when its beta is dropped", () => {
+  const tool = { type: "tool_definition", definition: { name: "g" } };
+  const content = [{ type: "tool_addition", tool }];
+  const messages = [
+    { role: "user", content: "x" },
+    { role: "system", content },
+  ];
+  const ask = (beta?: string) => {
+    const request = readGood(b, { messages }, beta);
+    return chatFor(request).servabilityProblem(request, buildDeployment(b));
+  };
+  expect(ask("inline-tools-2026-09-15")?.message).toBe(
+    "messages.1.content.0 defines a tool, which no provider of this model takes in a message; " +
+      "define it in tools",
+  );
+  expect(ask()).toBeUndefined();
+});
+
 describe("log probabilities in an answer that is not streamed", () => {
   const twenty = { logprobs: true, top_logprobs: 20 };
   const long = { ...twenty, max_tokens: 32_768 };

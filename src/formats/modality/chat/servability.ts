@@ -96,12 +96,12 @@ function logprobsProblem({
   return { field: "top_logprobs", message };
 }
 
-/** Refuses undeclared priced fields and, with `require_parameters`, fields that would be lost. */
+/** Refuses undeclared priced fields, tools that only a dropped beta opens, and required losses. */
 function pricingProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
 ): Unservable | undefined {
-  const undeclared = undeclaredPrice(request, deployment);
+  const undeclared = undeclaredPrice(request, deployment) ?? request.betaFields().refused;
   if (undeclared !== undefined || !request.controls.requireParameters) return undeclared;
   return lostFieldProblem([
     ...sameWireDrops(request, deployment).names,
@@ -151,6 +151,7 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
       ...(lost.length > 0 ? [{ object: 0, wordIds: lost.map((each) => each.wordId) }] : []),
       ...longMarks.map(({ object }) => ({ object, wordIds: [word.ttl] })),
     ],
+    items: opened.items,
     names: [
       ...opened.names,
       ...lost.map((each) => each.field),

@@ -50,6 +50,33 @@ describe("system", () => {
   });
 });
 
+describe("tool changes in a system message", () => {
+  const reference = { type: "tool_reference", name: "f" };
+  const removal = { type: "tool_removal", tool: reference };
+  const addition = { type: "tool_addition", tool: reference };
+  const told = (content: unknown) => ({ role: "system", content });
+
+  test("are dropped and named, and so is a message that has nothing else", () => {
+    const messages = [user, told([removal, text("a")]), user, told([addition]), user];
+    const { body, dropped } = sent({ messages });
+    expect(body["messages"]).toEqual([user, told("a"), user, user]);
+    expect(dropped).toEqual(["messages.content.tool_removal", "messages.content.tool_addition"]);
+  });
+
+  test("are dropped with the effort of a message that has no content", () => {
+    const effort = { role: "system", output_config: { effort: "low" } };
+    const { body, dropped } = sent({ messages: [user, effort] });
+    expect(body["messages"]).toEqual([user]);
+    expect(dropped).toEqual(["messages.output_config"]);
+  });
+
+  test("are refused by name if they define a tool that the model would not have", () => {
+    const definition = { type: "tool_definition", definition: { name: "g" } };
+    const messages = [user, told([{ ...addition, tool: definition }])];
+    expect(refusedBy({ messages })).toBe("messages.1.content.0");
+  });
+});
+
 describe("user messages", () => {
   test.each([
     ["with one text block get a string as content", [text("hi")], "hi"],

@@ -21,6 +21,7 @@ import {
   fromMessagesToolId,
   objectSchema,
   type SignedId,
+  readToolChange,
   splitSignedId,
 } from "../neutral/tool-calls.ts";
 import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
@@ -188,8 +189,11 @@ function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly M
         const isLost = parts.length === 0 && doc.isArray(node) && doc.items(node).length > 0;
         return isLost ? [] : [{ role: "assistant", parts }];
       }
-      case word.system:
-        return [{ role: "system", text: joinTokens(collectTexts(content), "\\n\\n") }];
+      case word.system: {
+        const texts = node === ABSENT ? [] : collectTexts(content);
+        const isLost = texts.length === 0;
+        return isLost ? [] : [{ role: "system", text: joinTokens(texts, "\\n\\n") }];
+      }
       default:
         return [userMessage(content)];
     }
@@ -208,7 +212,9 @@ function collectTexts(content: Content): readonly JsonText[] {
   const texts: JsonText[] = [];
   for (const [index, block] of doc.items(node).entries()) {
     if (typeWord(doc, block) === word.text) texts.push(blockText(content, block));
-    else refuseBlock(content, block, index);
+    else if (readToolChange(doc, block) === "hint") {
+      content.notes.drop(`messages.content.${doc.text(doc.member(block, word.type))}`);
+    } else refuseBlock(content, block, index);
   }
   return texts;
 }

@@ -86,7 +86,8 @@ function findMedia(doc: JsonDocument, media: MediaCollector): void {
   let index = 0;
   for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
     const content = doc.member(node, word.content);
-    if (doc.isArray(content)) findInContent(doc, content, `messages.${index}.content`, media);
+    if (content !== ABSENT && doc.isArray(content))
+      findInContent(doc, content, `messages.${index}.content`, media);
     index += 1;
   }
 }
