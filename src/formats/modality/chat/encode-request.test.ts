@@ -5,6 +5,7 @@ import { assert } from "../../../kernel/core/assert.ts";
 import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
 import {
   buildBody,
+  chatFor,
   toBytes,
   buildDeployment,
   encode,
@@ -19,6 +20,15 @@ import {
 import { TokenCounting } from "./encode-request.ts";
 
 const wires: readonly WireId[] = ["wire_a", "wire_b"];
+/** A micro-dollar for each output token. */
+const PRICES = {
+  pinId: "pin",
+  prompt: 0n,
+  cachedPrompt: 0n,
+  cacheWrite: 0n,
+  completion: 1_000_000n,
+  internalReasoning: 1_000_000n,
+};
 
 describe.each(wires)("a %s body on its own wire", (wire) => {
   test("keeps every byte except the model's", () => {
@@ -46,6 +56,21 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
     const text = buildBody({});
     expect(sendSame(wire, text).text).toBe(`${text.slice(0, -1)},"max_tokens":4096}`);
     expect(sendSame(wire, { max_tokens: null }).text).toBe(buildBody({ max_tokens: 4096 }));
+  });
+
+  test("gets a default output bound that the listing can write, and the hold is as small", () => {
+    const text = buildBody({});
+    const least = { maxOutputTokens: 4_000 };
+    expect(sendSame(wire, text, least).text).toBe(`${text.slice(0, -1)},"max_tokens":4000}`);
+    expect(sendAcross(wire, text, least).body).toMatchObject({ max_tokens: 4_000 });
+    const quote = (maxOutputTokens: number) => {
+      const request = readGood(wire, text);
+      return chatFor(request).quote(
+        request,
+        buildDeployment(wire, { prices: PRICES, maxOutputTokens }),
+      );
+    };
+    expect(quote(32_768) - quote(4_000)).toBe(96n);
   });
 
   test("keeps fields that a translation would drop or refuse, byte for byte", () => {
