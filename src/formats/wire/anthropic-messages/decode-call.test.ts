@@ -151,6 +151,43 @@ describe("assistant messages", () => {
   });
 });
 
+describe("adjacent messages of one role", () => {
+  const calls = (...ids: readonly string[]) => ({
+    role: "assistant",
+    content: ids.map((id) => use(id)),
+  });
+  const asked = (...content: readonly object[]) => ({ role: "user", content });
+  const answered = (id: string) => result(id, { content: id });
+  const told = { role: "system", content: "s" };
+  const called = (...ids: readonly string[]) => ({
+    role: "assistant", content: null, tool_calls: ids.map((id) => call(id)),
+  }); // prettier-ignore
+  const tool = (id: string) => ({ role: "tool", tool_call_id: id, content: id });
+  const after = { role: "user", content: "t" };
+  const said = { role: "assistant", content: "a" };
+
+  test.each([
+    ["two messages with results", [calls("A", "B"), asked(answered("A"), text("t")), asked(answered("B"))],
+      [called("A", "B"), tool("A"), tool("B"), after]],
+    ["text before results", [calls("A"), asked(text("t")), asked(answered("A"))],
+      [called("A"), tool("A"), after]],
+    ["text before results with text", [calls("A"), asked(text("t")), asked(answered("A"), text("t"))],
+      [called("A"), tool("A"), after, after]],
+    ["two messages with calls", [calls("A"), calls("B"), asked(answered("A"), answered("B"))],
+      [called("A", "B"), tool("A"), tool("B")]],
+    ["text after a call", [calls("A"), said, asked(answered("A"))],
+      [{ ...called("A"), content: "a" }, tool("A")]],
+    ["a system message after a call", [calls("A"), told, asked(answered("A"), text("t"))],
+      [called("A"), tool("A"), told, after]],
+    ["system messages among calls and results",
+      [calls("A"), told, calls("B"), told, asked(answered("A")), told, asked(answered("B"))],
+      [called("A", "B"), tool("A"), tool("B"), told, told, told]],
+    ["no results", [user, user, said, said, calls("A")], [user, user, said, said, called("A")]],
+  ])("are one turn of calls and results: %s", (_, messages, expected) => {
+    expect(messagesOf([user, ...messages])).toEqual([user, ...expected]);
+  }); // prettier-ignore
+});
+
 describe("hints", () => {
   test("are dropped and each reported once: cache_control anywhere, citations and is_error", () => {
     const { body, dropped, text: bytes } = sent({
