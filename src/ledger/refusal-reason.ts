@@ -68,10 +68,10 @@ const PARTS: ReadonlySet<string> = new Set(
     "order output_config parallel_tool_calls parameters plugins prediction presence_penalty preset " +
     "prompt_cache_key prompt_cache_retention provider quantizations reasoning reasoning_content " +
     "reasoning_effort redacted_thinking refusal repetition_penalty response_format role route " +
-    "safety_identifier schema search_result seed server_tool_use service_tier session_id signature sort " +
+    "safety_identifier schema scope search_result seed server_tool_use service_tier session_id signature sort " +
     "source speed stop stop_sequences store stream stream_options strict structured_outputs " +
-    "summary system temperature text thinking thinking_blocks thread title tool_calls tool_choice tool_result " +
-    "tool_use tools top_a top_k top_logprobs top_p transforms ttl type usage user user_id " +
+    "summary system temperature text thinking thinking_blocks thread title tool_addition tool_calls tool_choice " +
+    "tool_removal tool_result tool_use tools top_a top_k top_logprobs top_p transforms ttl type usage user user_id " +
     "verbosity web_search_options"
   ).split(" "),
 );

@@ -253,7 +253,9 @@ export function cacheMarksComplaint(body: JsonObject): Complaint {
     ...collectMarks(listPromptParts(body)),
     ...pickObjects([body["cache_control"]]),
   ]) {
-    const { ttl } = mark;
+    const { type: _type, ttl, ...others } = mark;
+    const [extra] = Object.keys(others);
+    if (extra !== undefined) return `cache_control.${extra}: Extra inputs are not permitted`;
     if (!TIMES.has(ttl)) return "cache_control.ttl: Input should be '5m' or '1h'";
     if (ttl === "1h" && hasShort) {
       return "cache_control.ttl: a ttl='1h' block must not come after a ttl='5m' block";

@@ -11,6 +11,7 @@ import {
 } from "../../kernel/index.ts";
 import type { RequestCodec } from "./contract.ts";
 import { word } from "./fields/chat-vocabulary.ts";
+import { readToolChange } from "./neutral/tool-calls.ts";
 import { dropOthers, TranslationIssues } from "./neutral/translation-issues.ts";
 import { markedMembers } from "./price-guard.ts";
 
@@ -139,9 +140,9 @@ function joinSystem(
   const all = doc.items(messages);
   const [first = ABSENT] = all;
   const movable = hasSystemMember ? all : all.slice(1);
-  const late = new Set(movable.filter((each) => isSystem(doc, each)));
+  const late = movable.filter((each) => isSystem(doc, each));
   // A wire with a system member needs at least one message that is none.
-  if (late.size === 0 || (hasSystemMember && late.size === movable.length)) return;
+  if (late.length === 0 || (hasSystemMember && late.length === movable.length)) return;
   const issues = new TranslationIssues();
   const texts: JsonText[] = [];
   for (const node of late) {
@@ -156,17 +157,7 @@ function joinSystem(
   const inserted = texts.length === 0 ? [] : insert();
   if (inserted === undefined) return;
   for (const name of issues.dropped) edits.names.add(name);
-  let from = hasSystemMember ? undefined : doc.end(first);
-  for (const node of movable) {
-    const isLate = late.has(node);
-    if (isLate) {
-      // The comma after a message is cut if no earlier message stays, else the comma before it.
-      const [start, end] =
-        from === undefined ? [doc.start(node), doc.start(doc.next(node))] : [from, doc.end(node)];
-      edits.replaced.push({ start, end, text: "" });
-    }
-    if (from !== undefined || !isLate) from = doc.end(node);
-  }
+  for (const key of late) edits.removed.push({ object: messages, key });
   edits.replaced.push(...inserted);
 }
 
@@ -185,10 +176,15 @@ function systemTexts(
   notes: TranslationIssues,
 ): readonly JsonText[] | undefined {
   dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
+  if (doc.member(message, word.content) === ABSENT) return [];
   const content = doc.present(message, word.content);
   const texts: JsonText[] = [];
   for (const part of content !== ABSENT && doc.isArray(content) ? doc.items(content) : [content]) {
     const isPart = part !== ABSENT && doc.isObject(part);
+    if (isPart && readToolChange(doc, part) === "hint") {
+      notes.drop(`messages.content.${doc.text(doc.member(part, word.type))}`);
+      continue;
+    }
     const text = isPart ? doc.present(part, word.text) : part;
     if (text === ABSENT || !doc.isString(text)) return undefined;
     if (isPart) dropOthers(doc, part, { carried: partMembers, path: "messages.content.", notes });
@@ -285,12 +281,17 @@ function eachMember(doc: JsonDocument, node: JsonNode, visit: Visit): void {
 }
 
 function findMarks(doc: JsonDocument, { removed, names }: HistoryEdits): void {
+  eachCacheMark(doc, (object, key) => {
+    removed.push({ object, key });
+    if (!doc.isNull(doc.valueOf(key))) names.add("cache_control");
+  });
+}
+
+export function eachCacheMark(doc: JsonDocument, visitMark: Visit): void {
   const visit: Visit = (object, key) => {
     const wordId = doc.keyWord(key);
-    if (wordId === word.cache_control) {
-      removed.push({ object, key });
-      if (!doc.isNull(doc.valueOf(key))) names.add("cache_control");
-    } else if (markedMembers.has(wordId)) eachMember(doc, doc.valueOf(key), visit);
+    if (wordId === word.cache_control) visitMark(object, key);
+    else if (markedMembers.has(wordId)) eachMember(doc, doc.valueOf(key), visit);
   };
   eachMember(doc, 0, visit);
 }

@@ -242,6 +242,18 @@ test("when no provider can serve a request as sent, the first candidate's reason
   expect(plan({ servabilityProblem })).toBe("400 invalid_request: thinking cannot reach one");
 });
 
+test("when every provider writes too little for the bound, the 400 names the most that one writes", () => {
+  const most = new Map([["one", 4_096], ["two", 16_384], ["three", 8_192]]); // prettier-ignore
+  const servabilityProblem: PlanInput["servabilityProblem"] = ({ providerId }) => ({
+    field: "max_tokens",
+    message: `max_tokens must be at most ${most.get(providerId)}`,
+    most: most.get(providerId) ?? 0,
+  });
+  expect(plan({ servabilityProblem })).toBe(
+    "400 invalid_request: max_tokens must be at most 16384",
+  );
+});
+
 test("a listing without a price is never served: another one is, or the request is refused", () => {
   const unpriced = deployment("one", { prices: null });
   expect(plan({ model: model([unpriced, deployment("two")]) })).toEqual(["two"]);

@@ -293,10 +293,13 @@ function toRefused(value: Refusal): PlanOutcome {
 
 /**
  * If a listing refuses for a reason other than the kind of a part, such as an image, that reason is
- * the most specific message. Otherwise the message names the kinds that the listings accept.
+ * the most specific message; of bounds that are too high, it names the most that a listing writes.
+ * Otherwise the message names the kinds that the listings accept.
  */
 function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): string {
-  const declared = reasons.find(({ undeclared }) => undeclared === undefined);
+  const declared = reasons
+    .filter(({ undeclared }) => undeclared === undefined)
+    .toSorted((a, b) => (b.most ?? 0) - (a.most ?? 0))[0];
   if (declared !== undefined) return declared.message;
   const taken = new Set(reasons.flatMap(({ undeclared }) => [...(undeclared?.taken ?? [])]));
   for (const { field, undeclared } of reasons) {

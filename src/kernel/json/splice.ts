@@ -50,6 +50,7 @@ export class Splice {
     }
   }
 
+  /** Removes one member of an object or, where `object` is a list, the item `key`. */
   removeKey(object: JsonNode, key: JsonNode): void {
     const keys = this.#removed.get(object);
     if (keys === undefined) this.#removed.set(object, new Set([key]));
@@ -73,8 +74,9 @@ export class Splice {
     let keptEnd = ABSENT;
     let droppedFrom = ABSENT;
     let previousEnd = ABSENT;
-    for (const key of doc.keys(object)) {
-      const valueEnd = doc.end(doc.valueOf(key));
+    const isList = doc.isArray(object);
+    for (const key of isList ? doc.items(object) : doc.keys(object)) {
+      const valueEnd = doc.end(isList ? key : doc.valueOf(key));
       if (removed.has(key)) {
         // The comma before a removed member goes if an earlier member stays; else, the comma after.
         if (keptEnd !== ABSENT) this.#cut(previousEnd, valueEnd);

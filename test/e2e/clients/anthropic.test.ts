@@ -404,6 +404,27 @@ const DROPPED: readonly (readonly [string, string, Partial<BetaParams>])[] = [
     "output_config.task_budget",
     { output_config: { task_budget: { type: "tokens", total: 20_000 } } },
   ],
+  [
+    "per-turn-control-2026-07-01",
+    "messages.output_config",
+    { messages: [...hello.messages, { role: "system", output_config: { effort: "low" } }] },
+  ],
+  [
+    "mid-conversation-tool-changes-2026-07-01",
+    "messages.content.tool_removal",
+    {
+      messages: [
+        ...hello.messages,
+        {
+          role: "system",
+          content: [
+            { type: "tool_removal", tool: { type: "tool_reference", name: betaTool.name } },
+          ],
+        },
+      ],
+      tools: [betaTool],
+    },
+  ],
 ];
 
 describe.each(["test/a", "test/b"])("a beta with the model %s", (model) => {

@@ -1,7 +1,10 @@
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
+import { eachCacheMark } from "../../wire/history-rules.ts";
+import type { Unservable } from "../../wire/modality.ts";
+import { readToolChange } from "../../wire/neutral/tool-calls.ts";
 
-type Place = "" | "tools." | "output_config.";
+type Place = "" | "cache_control." | "messages." | "output_config." | "tools.";
 
 /**
  * Body fields that a provider accepts only together with a matching name in the `anthropic-beta`
@@ -18,13 +21,17 @@ const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly Ch
     ["allowed_callers", "defer_loading", "input_examples"],
   ],
   [/^task-budgets-/, "output_config.", ["task_budget"]],
+  [/^prompt-caching-scope-/, "cache_control.", ["scope"]],
+  [/^(?:per-turn-control|mid-conversation-output-config)-/, "messages.", ["output_config"]],
 ];
+const OPENS_TOOL_CHANGES = /^(?:mid-conversation-tool-changes|inline-tools)-/;
 
-export const NO_DROPS: SameWireDrops = { members: [], names: [] };
+export const NO_DROPS: SameWireDrops = { members: [], items: [], names: [] };
 
 /** Finds body fields that the provider would refuse, because their beta name is in `dropped`. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
   const members: DroppedMembers[] = [];
+  const items: DroppedItem[] = [];
   const names = new Set<string>();
   for (const [beta, place, wanted] of OPENED) {
     if (!dropped.some((name) => beta.test(name))) continue;
@@ -33,14 +40,64 @@ export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): S
       if (found.length === 0) continue;
       members.push({ object, wordIds: found.map((name) => word[name]) });
       for (const name of found) names.add(place + name);
+      // Nothing but its role is left of a message.
+      if (place === "messages." && doc.keys(object).length === found.length + 1) {
+        items.push({ list: doc.member(0, word.messages), item: object });
+      }
     }
   }
-  return { members, names: [...names] };
+  const refused = dropped.some((name) => OPENS_TOOL_CHANGES.test(name))
+    ? findToolChanges(doc, items, names)
+    : undefined;
+  return { members, items, names: [...names], ...(refused && { refused }) };
 }
+
+/** Adds the tool changes of system messages; a message that has nothing else goes as a whole. */
+function findToolChanges(
+  doc: JsonDocument,
+  items: DroppedItem[],
+  names: Set<string>,
+): Unservable | undefined {
+  let refused: Unservable | undefined;
+  const list = doc.member(0, word.messages);
+  for (const [index, message] of doc.items(list).entries()) {
+    const content = doc.member(message, word.content);
+    const isSystem = doc.word(doc.member(message, word.role)) === word.system;
+    if (!isSystem || content === ABSENT || !doc.isArray(content)) continue;
+    const blocks = doc.items(content);
+    const lost: DroppedItem[] = [];
+    for (const [position, item] of blocks.entries()) {
+      const change = readToolChange(doc, item);
+      if (change === undefined) continue;
+      lost.push({ list: content, item });
+      names.add(`messages.content.${doc.text(doc.member(item, word.type))}`);
+      if (change === "definition") refused ??= messageTool(`messages.${index}.content.${position}`);
+    }
+    const isWhole = lost.length > 0 && lost.length === blocks.length;
+    items.push(...(isWhole ? [{ list, item: message }] : lost));
+  }
+  return refused;
+}
+
+function messageTool(field: string): Unservable {
+  const reason = "defines a tool, which no provider of this model takes in a message";
+  return { field, message: `${field} ${reason}; define it in tools` };
+}
+
+const PLACES = {
+  "messages.": word.messages,
+  "output_config.": word.output_config,
+  "tools.": word.tools,
+};
 
 function objectsAt(doc: JsonDocument, place: Place): readonly JsonNode[] {
   if (place === "") return [0];
-  const node = doc.present(0, place === "tools." ? word.tools : word.output_config);
+  if (place === "cache_control.") {
+    const marks: JsonNode[] = [];
+    eachCacheMark(doc, (_object, key) => marks.push(doc.valueOf(key)));
+    return marks.filter((mark) => doc.isObject(mark));
+  }
+  const node = doc.present(0, PLACES[place]);
   if (node === ABSENT) return [];
   return doc.isArray(node) ? doc.items(node) : [node];
 }
@@ -50,8 +107,16 @@ interface DroppedMembers {
   readonly wordIds: readonly number[];
 }
 
-/** Fields that are removed from a request to a deployment that speaks the client's wire. */
+interface DroppedItem {
+  readonly list: JsonNode;
+  readonly item: JsonNode;
+}
+
+/** What is removed from a request to a deployment that speaks the client's wire. */
 export interface SameWireDrops {
   readonly members: readonly DroppedMembers[];
+  readonly items: readonly DroppedItem[];
   readonly names: readonly string[];
+  /** Why the request cannot be served; absent: without what is dropped, the answer is the same. */
+  readonly refused?: Unservable;
 }

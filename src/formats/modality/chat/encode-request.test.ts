@@ -5,6 +5,7 @@ import { assert } from "../../../kernel/core/assert.ts";
 import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
 import {
   buildBody,
+  chatFor,
   toBytes,
   buildDeployment,
   encode,
@@ -19,6 +20,15 @@ import {
 import { TokenCounting } from "./encode-request.ts";
 
 const wires: readonly WireId[] = ["wire_a", "wire_b"];
+/** A micro-dollar for each output token. */
+const PRICES = {
+  pinId: "pin",
+  prompt: 0n,
+  cachedPrompt: 0n,
+  cacheWrite: 0n,
+  completion: 1_000_000n,
+  internalReasoning: 1_000_000n,
+};
 
 describe.each(wires)("a %s body on its own wire", (wire) => {
   test("keeps every byte except the model's", () => {
@@ -46,6 +56,21 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
     const text = buildBody({});
     expect(sendSame(wire, text).text).toBe(`${text.slice(0, -1)},"max_tokens":4096}`);
     expect(sendSame(wire, { max_tokens: null }).text).toBe(buildBody({ max_tokens: 4096 }));
+  });
+
+  test("gets a default output bound that the listing can write, and the hold is as small", () => {
+    const text = buildBody({});
+    const least = { maxOutputTokens: 4_000 };
+    expect(sendSame(wire, text, least).text).toBe(`${text.slice(0, -1)},"max_tokens":4000}`);
+    expect(sendAcross(wire, text, least).body).toMatchObject({ max_tokens: 4_000 });
+    const quote = (maxOutputTokens: number) => {
+      const request = readGood(wire, text);
+      return chatFor(request).quote(
+        request,
+        buildDeployment(wire, { prices: PRICES, maxOutputTokens }),
+      );
+    };
+    expect(quote(32_768) - quote(4_000)).toBe(96n);
   });
 
   test("keeps fields that a translation would drop or refuse, byte for byte", () => {
@@ -178,6 +203,38 @@ describe("wire_b", () => {
       expect(send(readGood("wire_b", body, beta), buildDeployment("wire_b")).text).toBe(expected);
     }
   });
+
+  const global = { cache_control: { type: "ephemeral", scope: "global" } };
+  const local = { cache_control: { type: "ephemeral" } };
+  const said = { role: "user", content: "x" };
+  const words = [{ type: "text", text: "s" }];
+  const removal = { type: "tool_removal", tool: { type: "tool_reference", name: "f" } };
+  const addition = { ...removal, type: "tool_addition" };
+  const system = (content: readonly object[], more = {}) => ({ role: "system", content, ...more });
+
+  test.each([
+    ["prompt-caching-scope-2026-01-05", "cache_control.scope",
+      { system: [{ ...words[0], ...global }], tools: [{ name: "f", ...global }],
+        messages: [{ role: "user", content: [{ ...words[0], ...global }] }] },
+      { system: [{ ...words[0], ...local }], tools: [{ name: "f", ...local }],
+        messages: [{ role: "user", content: [{ ...words[0], ...local }] }] }],
+    ["per-turn-control-2026-07-01", "messages.output_config",
+      { messages: [said, system(words, { output_config: { effort: "low" } })] },
+      { messages: [said, system(words)] }],
+    ["per-turn-control-2026-07-01", "messages.output_config",
+      { messages: [said, { role: "system", output_config: { effort: "low" } }, said] },
+      { messages: [said, said] }],
+    ["mid-conversation-tool-changes-2026-07-01", "messages.content.tool_removal",
+      { messages: [said, system([removal, ...words])] }, { messages: [said, system(words)] }],
+    ["inline-tools-2026-09-15", "messages.content.tool_addition",
+      { messages: [said, system([addition]), said, system([addition])] },
+      { messages: [said, said] }],
+  ] as const)("drops, with the beta name %s, %s below the top level", (beta, name, sent, wanted) => {
+    const { text, dropped } = send(readGood("wire_b", sent, beta), buildDeployment("wire_b"));
+    expect(text).toBe(buildBody({ ...wanted, max_tokens: 4096 }));
+    expect(dropped).toEqual([name, beta]);
+    expect(sendSame("wire_b", sent).text).toBe(buildBody({ ...sent, max_tokens: 4096 }));
+  }); // prettier-ignore
 
   test("refuses output_format with the hint to send output_config.format", () => {
     const output_format = { type: "json_schema" };

@@ -1,11 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import {
-  type EditedBytes,
-  OUTPUT_TOKENS_DEFAULT,
-  type Result,
-  Splice,
-  textToken,
-} from "../../../kernel/index.ts";
+import { type EditedBytes, type Result, Splice, textToken } from "../../../kernel/index.ts";
 import type { RequestCodec, TokenCounter, Wire } from "../../wire/contract.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { KEPT_BACK } from "../../wire/fields/common-fields.ts";
@@ -74,6 +68,7 @@ function splicedBody(
   }
   splice.remove([...KEPT_BACK, ...codec.surplusBounds(doc, deployment)]);
   for (const { object, wordIds } of drops.members) splice.removeFrom(object, wordIds);
+  for (const { list, item } of drops.items) splice.removeKey(list, item);
   codec.editBody(doc, splice, target);
   return splice.result();
 }
@@ -100,7 +95,7 @@ export class TokenCounting {
     const checked = checkBody(this.#codec, client.body);
     if (!checked.ok) return checked;
     const { doc } = checked;
-    const request = new ParsedChatRequest(this.wire, client, doc, OUTPUT_TOKENS_DEFAULT);
+    const request = new ParsedChatRequest(this.wire, client, doc, 0);
     return { ok: true, request };
   }
 

@@ -7,7 +7,13 @@ import {
   findProblem,
   profiled,
 } from "../../../../test/fixtures/modality/profile-kit.ts";
-import { sendAcross, sendSame } from "../../../../test/fixtures/modality/request-kit.ts";
+import {
+  buildDeployment,
+  readGood,
+  send,
+  sendAcross,
+  sendSame,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 const strict: Members = { require_parameters: true };
 const callA = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
@@ -176,6 +182,22 @@ describe("history rules", () => {
     expect(sent.dropped).toEqual(["cache_control", "messages.name"]);
     const strictly = { messages, provider: strict };
     expect(findProblem("wire_a", strictly, rules("system-first"))).toBe("messages.name");
+  });
+
+  test("system-first joins system messages that also change tools, without those changes", () => {
+    const removal = { type: "tool_removal", tool: { type: "tool_reference", name: "f" } };
+    const asks = { role: "system", output_config: { effort: "low" } };
+    const messages = [user, told([removal]), said, asks, user, told([removal, text("a")])];
+    const sent = sendSame("wire_b", { messages }, rules("system-first"));
+    expect(sent.body).toMatchObject({ system: [text("a")], messages: [user, said, user] });
+    const names = ["messages.content.tool_removal", "messages.output_config"];
+    expect(sent.dropped.toSorted()).toEqual(names);
+    const betas = "inline-tools-2026-09-15,per-turn-control-2026-07-01";
+    const opened = send(
+      readGood("wire_b", { messages }, betas),
+      buildDeployment("wire_b", rules("system-first")),
+    );
+    expect(opened.text).toBe(sent.text);
   });
 
   test("system-first also joins the system messages of a translated conversation", () => {

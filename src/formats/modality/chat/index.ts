@@ -1,5 +1,6 @@
 import { assert, invalidRequest, refused } from "../../../kernel/index.ts";
 import { quoteWorstCase } from "../../../catalog/index.ts";
+import { boundFor } from "../../wire/fields/common-fields.ts";
 import type { Modality } from "../../wire/modality.ts";
 import type { Wire } from "../../wire/contract.ts";
 import type { WireTable } from "../../wire/wires.ts";
@@ -29,7 +30,7 @@ export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest
     },
     openAnswer: (request, deployment, context) =>
       openChatAnswer({ request, deployment, ...context, upstream: wires.get(deployment.wire) }),
-    quote: (request, deployment, outputTokens = request.outputTokens) => {
+    quote: (request, deployment, outputTokens = boundFor(request, deployment)) => {
       const { prices } = deployment;
       assert(prices !== null, "a plan has no unpriced deployment");
       return quoteWorstCase(prices, {

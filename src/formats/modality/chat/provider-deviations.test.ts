@@ -211,6 +211,27 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
   );
 });
 
+describe.each(CLIENTS)("a second message_start, for a client of %s", (client) => {
+  const wires = { client, upstream: "wire_b" } as const;
+  const opening = (id?: string) => ({ type: "message_start", message: { id } });
+  const call = block(0, { type: "tool_use", id: "c1", name: "f", input: {} });
+  const half = { type: "input_json_delta", partial_json: '{"path":"a' };
+  const cut = [opening("msg_A"), call, { type: "content_block_delta", index: 0, delta: half }];
+  const whole = [block(1, { type: "text", text: "Hi" }), stop(1), ...close("tool_use")];
+
+  test("of another message fails the answer, so that a cut call does not count as whole", () => {
+    const { bridge, text } = playStream(wires, ...cut, opening("msg_B"), ...whole);
+    expect(bridge).toMatchObject({ state: "failed", failure: { failover: true } });
+    expect(text).not.toContain("Hi");
+  });
+
+  test.each(["msg_A", "", undefined])("with the id %j is ignored", (id) => {
+    const { bridge, text } = playStream(wires, ...cut, opening(id), ...whole);
+    expect(bridge.state).toBe("complete");
+    expect(text).toContain("Hi");
+  });
+});
+
 describe("a provider's deviations are corrected", () => {
   const wiresA = { client: "wire_a", upstream: "wire_a" } as const;
   const wiresB = { client: "wire_b", upstream: "wire_b" } as const;

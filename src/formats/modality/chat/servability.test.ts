@@ -69,6 +69,51 @@ describe("media", () => {
   });
 });
 
+test("a tool that only a system message defines is refused by name when its beta is dropped", () => {
+  const tool = { type: "tool_definition", definition: { name: "g" } };
+  const content = [{ type: "tool_addition", tool }];
+  const messages = [
+    { role: "user", content: "x" },
+    { role: "system", content },
+  ];
+  const ask = (beta?: string) => {
+    const request = readGood(b, { messages }, beta);
+    return chatFor(request).servabilityProblem(request, buildDeployment(b));
+  };
+  expect(ask("inline-tools-2026-09-15")?.message).toBe(
+    "messages.1.content.0 defines a tool, which no provider of this model takes in a message; " +
+      "define it in tools",
+  );
+  expect(ask()).toBeUndefined();
+});
+
+describe("an output bound above what a listing declares as its most", () => {
+  const changes = { maxOutputTokens: 16_384 };
+
+  test.each([
+    [{ max_tokens: 32_000 }, "max_tokens"],
+    [{ max_completion_tokens: 32_000 }, "max_completion_tokens"],
+  ] as const)("%j is refused, so that a listing that writes more serves it", (members, field) => {
+    expect(reason({ from: a, to: a, members, changes })).toEqual({
+      field,
+      message: `${field} must be at most 16384 for the providers of this model; lower it`,
+      most: 16_384,
+    });
+    expect(reason({ from: a, to: b, members, changes })?.field).toBe(field);
+    const longer = { maxOutputTokens: 32_768 };
+    expect(reason({ from: a, to: a, members, changes: longer })).toBeUndefined();
+    expect(reason({ from: a, to: a, members })).toBeUndefined();
+  });
+
+  test.each([
+    ["the most itself", { max_tokens: 16_384 }, 16_384],
+    ["no bound", {}, 4_000],
+    ["a bound of null", { max_tokens: null }, 4_000],
+  ])("is not %s", (_, members, maxOutputTokens) => {
+    expect(reason({ from: a, to: a, members, changes: { maxOutputTokens } })).toBeUndefined();
+  });
+});
+
 describe("log probabilities in an answer that is not streamed", () => {
   const twenty = { logprobs: true, top_logprobs: 20 };
   const long = { ...twenty, max_tokens: 32_768 };

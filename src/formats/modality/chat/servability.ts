@@ -3,6 +3,7 @@ import { ABSENT, type JsonDocument } from "../../../kernel/index.ts";
 import { logprobTokensMax } from "../../wire/answer/json-bridge.ts";
 import type { Wire } from "../../wire/contract.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
+import { boundFor, sentBounds } from "../../wire/fields/common-fields.ts";
 import { historyLosses } from "../../wire/history-rules.ts";
 import type { Unservable } from "../../wire/modality.ts";
 import { lostEffort } from "../../wire/neutral/chat-call.ts";
@@ -21,6 +22,7 @@ export function servabilityProblem(
   return (
     temperatureProblem(request, target) ??
     undeclaredMedia(request, deployment) ??
+    boundProblem(request, deployment) ??
     profileProblem(request, deployment) ??
     logprobsProblem(request) ??
     (target === request.wire
@@ -39,17 +41,28 @@ function temperatureProblem(
   return { field: "temperature", message };
 }
 
+function boundProblem(
+  { doc, outputTokens }: ParsedChatRequest,
+  { maxOutputTokens: most = outputTokens }: Deployment,
+): Unservable | undefined {
+  const [field] = sentBounds(doc);
+  if (field === undefined || outputTokens <= most) return undefined;
+  const message = `${field} must be at most ${most} for the providers of this model; lower it`;
+  return { field, message, most };
+}
+
 function profileProblem(
-  { doc, stream, outputTokens }: ParsedChatRequest,
+  request: ParsedChatRequest,
   deployment: Deployment,
 ): Unservable | undefined {
+  const { doc, stream } = request;
   const choices = findOtherChoices(doc, deployment);
   if (choices !== undefined) {
     const message = `tool_choice must be one of ${choices.join(", ")} for the providers of this model; change it or choose another model`;
     return { field: "tool_choice", message };
   }
   const most = deployment.wireProfile?.nonStreamMax;
-  if (most !== undefined && !stream && outputTokens > most) {
+  if (most !== undefined && !stream && boundFor(request, deployment) > most) {
     const reason = most === 0 ? "answers" : `answers of more than ${most} tokens`;
     const message = `stream must be true: the providers of this model give ${reason} only as a stream`;
     return { field: "stream", message };
@@ -96,12 +109,12 @@ function logprobsProblem({
   return { field: "top_logprobs", message };
 }
 
-/** Refuses undeclared priced fields and, with `require_parameters`, fields that would be lost. */
+/** Refuses undeclared priced fields, tools that only a dropped beta opens, and required losses. */
 function pricingProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
 ): Unservable | undefined {
-  const undeclared = undeclaredPrice(request, deployment);
+  const undeclared = undeclaredPrice(request, deployment) ?? request.betaFields().refused;
   if (undeclared !== undefined || !request.controls.requireParameters) return undeclared;
   return lostFieldProblem([
     ...sameWireDrops(request, deployment).names,
@@ -151,6 +164,7 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
       ...(lost.length > 0 ? [{ object: 0, wordIds: lost.map((each) => each.wordId) }] : []),
       ...longMarks.map(({ object }) => ({ object, wordIds: [word.ttl] })),
     ],
+    items: opened.items,
     names: [
       ...opened.names,
       ...lost.map((each) => each.field),

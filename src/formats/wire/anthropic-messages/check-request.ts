@@ -84,9 +84,14 @@ const block: Check = variant(
 const content: Check = textOr(listOf(block), BLOCKS_MESSAGE);
 const message: Check = shape({ role: isText, content }, { required: ["content"] });
 
+/** A system message may have only settings of its turn. */
+const systemMessage: Check = (doc, node) =>
+  (doc.member(node, word.output_config) === ABSENT ? message : settings)(doc, node);
+const settings: Check = shape({ role: isText, content, output_config: optional(isObject) });
+
 const roleAndMessage: Check = variant(
   "role",
-  { user: message, assistant: message, system: message },
+  { user: message, assistant: message, system: systemMessage },
   () => problem("must be user, assistant or system", "role"),
 );
 

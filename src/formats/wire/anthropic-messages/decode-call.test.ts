@@ -50,6 +50,33 @@ describe("system", () => {
   });
 });
 
+describe("tool changes in a system message", () => {
+  const reference = { type: "tool_reference", name: "f" };
+  const removal = { type: "tool_removal", tool: reference };
+  const addition = { type: "tool_addition", tool: reference };
+  const told = (content: unknown) => ({ role: "system", content });
+
+  test("are dropped and named, and so is a message that has nothing else", () => {
+    const messages = [user, told([removal, text("a")]), user, told([addition]), user];
+    const { body, dropped } = sent({ messages });
+    expect(body["messages"]).toEqual([user, told("a"), user, user]);
+    expect(dropped).toEqual(["messages.content.tool_removal", "messages.content.tool_addition"]);
+  });
+
+  test("are dropped with the effort of a message that has no content", () => {
+    const effort = { role: "system", output_config: { effort: "low" } };
+    const { body, dropped } = sent({ messages: [user, effort] });
+    expect(body["messages"]).toEqual([user]);
+    expect(dropped).toEqual(["messages.output_config"]);
+  });
+
+  test("are refused by name if they define a tool that the model would not have", () => {
+    const definition = { type: "tool_definition", definition: { name: "g" } };
+    const messages = [user, told([{ ...addition, tool: definition }])];
+    expect(refusedBy({ messages })).toBe("messages.1.content.0");
+  });
+});
+
 describe("user messages", () => {
   test.each([
     ["with one text block get a string as content", [text("hi")], "hi"],
@@ -122,6 +149,43 @@ describe("assistant messages", () => {
     const messages = [user, { role: "assistant", content: [text("a"), { type, ...members }] }];
     expect(refusedBy({ messages })).toBe("messages.1.content.1");
   });
+});
+
+describe("adjacent messages of one role", () => {
+  const calls = (...ids: readonly string[]) => ({
+    role: "assistant",
+    content: ids.map((id) => use(id)),
+  });
+  const asked = (...content: readonly object[]) => ({ role: "user", content });
+  const answered = (id: string) => result(id, { content: id });
+  const told = { role: "system", content: "s" };
+  const called = (...ids: readonly string[]) => ({
+    role: "assistant", content: null, tool_calls: ids.map((id) => call(id)),
+  }); // prettier-ignore
+  const tool = (id: string) => ({ role: "tool", tool_call_id: id, content: id });
+  const after = { role: "user", content: "t" };
+  const said = { role: "assistant", content: "a" };
+
+  test.each([
+    ["two messages with results", [calls("A", "B"), asked(answered("A"), text("t")), asked(answered("B"))],
+      [called("A", "B"), tool("A"), tool("B"), after]],
+    ["text before results", [calls("A"), asked(text("t")), asked(answered("A"))],
+      [called("A"), tool("A"), after]],
+    ["text before results with text", [calls("A"), asked(text("t")), asked(answered("A"), text("t"))],
+      [called("A"), tool("A"), after, after]],
+    ["two messages with calls", [calls("A"), calls("B"), asked(answered("A"), answered("B"))],
+      [called("A", "B"), tool("A"), tool("B")]],
+    ["text after a call", [calls("A"), said, asked(answered("A"))],
+      [{ ...called("A"), content: "a" }, tool("A")]],
+    ["a system message after a call", [calls("A"), told, asked(answered("A"), text("t"))],
+      [called("A"), tool("A"), told, after]],
+    ["system messages among calls and results",
+      [calls("A"), told, calls("B"), told, asked(answered("A")), told, asked(answered("B"))],
+      [called("A", "B"), tool("A"), tool("B"), told, told, told]],
+    ["no results", [user, user, said, said, calls("A")], [user, user, said, said, called("A")]],
+  ])("are one turn of calls and results: %s", (_, messages, expected) => {
+    expect(messagesOf([user, ...messages])).toEqual([user, ...expected]);
+  }); // prettier-ignore
 });
 
 describe("hints", () => {

@@ -21,6 +21,7 @@ import {
   fromMessagesToolId,
   objectSchema,
   type SignedId,
+  readToolChange,
   splitSignedId,
 } from "../neutral/tool-calls.ts";
 import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
@@ -177,23 +178,74 @@ function decodeSystem(doc: JsonDocument, notes: TranslationIssues): readonly Jso
 }
 
 function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly Message[] {
-  return doc.items(doc.member(0, word.messages)).flatMap((message, index): readonly Message[] => {
-    dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
-    const node = doc.member(message, word.content);
-    const content: Content = { doc, node, notes, path: `messages.${index}.content` };
-    switch (doc.word(doc.member(message, word.role))) {
-      case word.assistant: {
-        const parts = assistantParts(content);
-        // Thinking is dropped, so a message that has nothing else is lost.
-        const isLost = parts.length === 0 && doc.isArray(node) && doc.items(node).length > 0;
-        return isLost ? [] : [{ role: "assistant", parts }];
+  const messages = doc
+    .items(doc.member(0, word.messages))
+    .flatMap((message, index): OpenMessage[] => {
+      dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
+      const node = doc.member(message, word.content);
+      const content: Content = { doc, node, notes, path: `messages.${index}.content` };
+      switch (doc.word(doc.member(message, word.role))) {
+        case word.assistant: {
+          const parts = assistantParts(content);
+          // Thinking is dropped, so a message that has nothing else is lost.
+          const isLost = parts.length === 0 && doc.isArray(node) && doc.items(node).length > 0;
+          return isLost ? [] : [{ role: "assistant", parts }];
+        }
+        case word.system: {
+          const texts = node === ABSENT ? [] : collectTexts(content);
+          const isLost = texts.length === 0;
+          return isLost ? [] : [{ role: "system", text: joinTokens(texts, "\\n\\n") }];
+        }
+        default:
+          return [userMessage(content)];
       }
-      case word.system:
-        return [{ role: "system", text: joinTokens(collectTexts(content), "\\n\\n") }];
-      default:
-        return [userMessage(content)];
+    });
+  return joinTurns(messages);
+}
+
+interface OpenUserMessage {
+  readonly role: "user";
+  readonly results: ToolResult[];
+  readonly texts: readonly JsonText[];
+}
+
+interface OpenAssistantMessage {
+  readonly role: "assistant";
+  readonly parts: AssistantPart[];
+}
+
+type OpenMessage =
+  Extract<Message, { readonly role: "system" }> | OpenUserMessage | OpenAssistantMessage;
+
+/**
+ * Joins messages so that all results directly follow all calls of a turn, which wire_a requires:
+ * wire_b reads adjacent messages of one role as one message.
+ */
+function joinTurns(messages: readonly OpenMessage[]): readonly Message[] {
+  const joined: OpenMessage[] = [];
+  /** The last assistant message, if it has calls and no user message follows it. */
+  let caller: OpenAssistantMessage | undefined;
+  let resultsAt = 0;
+  for (const message of messages) {
+    if (message.role === "assistant" && caller !== undefined) {
+      for (const part of message.parts) caller.parts.push(part);
+    } else if (message.role === "assistant") {
+      if (message.parts.some(({ kind }) => kind === "call")) caller = message;
+      resultsAt = joined.push(message);
+    } else if (message.role === "system") joined.push(message);
+    else {
+      caller = undefined;
+      const next = joined[resultsAt];
+      const { results, texts } = message;
+      if (next === undefined || results.length === 0) joined.push(message);
+      else {
+        if (next.role === "user") for (const each of results) next.results.push(each);
+        else joined.splice(resultsAt, 0, { role: "user", results, texts: [] });
+        if (texts.length > 0) joined.push({ role: "user", results: [], texts });
+      }
     }
-  });
+  }
+  return joined;
 }
 
 const messageMembers = new Set([word.role, word.content]);
@@ -208,12 +260,14 @@ function collectTexts(content: Content): readonly JsonText[] {
   const texts: JsonText[] = [];
   for (const [index, block] of doc.items(node).entries()) {
     if (typeWord(doc, block) === word.text) texts.push(blockText(content, block));
-    else refuseBlock(content, block, index);
+    else if (readToolChange(doc, block) === "hint") {
+      content.notes.drop(`messages.content.${doc.text(doc.member(block, word.type))}`);
+    } else refuseBlock(content, block, index);
   }
   return texts;
 }
 
-function userMessage(content: Content): Message {
+function userMessage(content: Content): OpenUserMessage {
   const { doc, node } = content;
   if (doc.isString(node)) return { role: "user", results: [], texts: [doc.raw(node)] };
   const results: ToolResult[] = [];
@@ -239,7 +293,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
 
 const thoughts = new Set([word.thinking, word.redacted_thinking]);
 
-function assistantParts(content: Content): readonly AssistantPart[] {
+function assistantParts(content: Content): AssistantPart[] {
   const { doc, node, notes } = content;
   if (doc.isString(node)) return [{ kind: "text", text: doc.raw(node) }];
   const parts: AssistantPart[] = [];

@@ -8,6 +8,7 @@ import {
   tokenText,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget } from "../contract.ts";
+import { boundFor } from "../fields/common-fields.ts";
 import {
   allSystemTexts,
   type AssistantPart,
@@ -28,7 +29,7 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   const tools = call.tools.length > 0 ? call.tools : toolsOfHistory(call.messages);
   const members = {
     model: textToken(deployment.upstreamModelId),
-    max_tokens: String(request.outputTokens),
+    max_tokens: String(boundFor(request, deployment)),
     system: system.length > 0 ? arrayText(system.map(textBlock)) : undefined,
     messages: arrayText(messageTexts(call.messages)),
     stream: request.stream ? "true" : undefined,

@@ -8,7 +8,12 @@ import {
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, Wire } from "../contract.ts";
 import { byWordId, word } from "../fields/chat-vocabulary.ts";
-import { type MediaCollector, type MediaPart, writeBound } from "../fields/common-fields.ts";
+import {
+  boundFor,
+  type MediaCollector,
+  type MediaPart,
+  writeBound,
+} from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
 import { asCount } from "../neutral/usage-report.ts";
 import { applyProfile } from "../wire-profile.ts";
@@ -86,7 +91,8 @@ function findMedia(doc: JsonDocument, media: MediaCollector): void {
   let index = 0;
   for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
     const content = doc.member(node, word.content);
-    if (doc.isArray(content)) findInContent(doc, content, `messages.${index}.content`, media);
+    if (content !== ABSENT && doc.isArray(content))
+      findInContent(doc, content, `messages.${index}.content`, media);
     index += 1;
   }
 }
@@ -151,7 +157,7 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   const { wireProfile: profile } = deployment;
   if (profile !== undefined)
     applyHistoryRules(doc, splice, profile.history, anthropicMessages.requests);
-  writeBound(doc, splice, "max_tokens", request.outputTokens);
+  writeBound(doc, splice, "max_tokens", boundFor(request, deployment));
 }
 
 function headers(betas: readonly string[]): Readonly<Record<string, string>> {

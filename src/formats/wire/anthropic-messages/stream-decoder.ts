@@ -27,6 +27,14 @@ export class StreamReporter {
   report: UsageReport | undefined;
   #counts: ReportedCounts = {};
   #cost: string | undefined;
+  #messageId = "";
+
+  /** True if `message` is another one than the first: its generation began anew. */
+  isOther(message: Fields | undefined): boolean {
+    const id = textOf(message?.["id"]) || this.#messageId;
+    this.#messageId ||= id;
+    return id !== this.#messageId;
+  }
 
   /** Reads `usage`, the parsed usage object that is at `path` in the event. */
   read(json: AnswerJson, usage: unknown, path: readonly string[]): void {
@@ -95,7 +103,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
       case "content_block_stop":
         return this.#blockStop(value["index"], emit);
       case "message_start":
-        return this.#start(json, asObject(value["message"]));
+        return this.#start(json, asObject(value["message"]), emit);
       case "message_delta":
         return this.#messageDelta(json);
       case "message_stop":
@@ -110,7 +118,10 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     }
   }
 
-  #start(json: AnswerJson, message: Fields | undefined): void {
+  #start(json: AnswerJson, message: Fields | undefined, emit: Emit): void {
+    if (this.#reporter.isOther(message)) {
+      return emit({ type: "failure", failure: brokenOffFailure() });
+    }
     this.#hasStarted = true;
     this.#note.take(message?.["model"]);
     this.#reporter.read(json, message?.["usage"], ["message", "usage"]);

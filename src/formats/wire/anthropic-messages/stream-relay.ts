@@ -125,9 +125,10 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   #start(json: AnswerJson, out: OutputPieces): StepOutcome {
+    const message = asObject(json.value["message"]);
+    if (this.#reporter.isOther(message)) return brokenOffFailure();
     if (this.#hasStarted) return "silent";
     this.#hasStarted = true;
-    const message = asObject(json.value["message"]);
     this.#note.take(message?.["model"]);
     this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
     out.add(sseEventText("message_start", withStart(json.text, message, this.#label)));

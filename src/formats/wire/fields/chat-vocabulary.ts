@@ -25,13 +25,14 @@ const NAMES = [
   "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "properties", "prototype",
   "provider", "reasoning", "reasoning_content", "reasoning_details", "reasoning_effort",
   "redacted_thinking", "refusal", "repetition_penalty", "require_parameters", "required",
-  "response_format", "role", "route", "safety_identifier", "schema", "search_options",
+  "response_format", "role", "route", "safety_identifier", "schema", "scope", "search_options",
   "search_parameters", "search_result", "seed", "server_tool_use", "service_tier", "session_id",
   "signature", "source", "speed", "stop", "stop_sequences", "store", "stream", "stream_options",
   "strict", "system", "task_budget", "temperature", "text", "thinking", "thread", "tool",
-  "tool_call_id", "tool_calls", "tool_choice", "tool_result", "tool_use", "tool_use_id", "tools",
-  "top_k", "top_logprobs", "top_p", "transforms", "ttl", "type", "upstream", "url", "user",
-  "user_id", "verbosity", "video", "video_url", "web_search_options",
+  "tool_addition", "tool_call_id", "tool_calls", "tool_choice", "tool_reference", "tool_removal",
+  "tool_result", "tool_use", "tool_use_id", "tools", "top_k", "top_logprobs", "top_p", "transforms",
+  "ttl", "type", "upstream", "url", "user", "user_id", "verbosity", "video", "video_url",
+  "web_search_options",
 ] as const;
 
 /** Without `constructor`, a key that every plain object inherits. */

@@ -194,6 +194,21 @@ export class ParsedBody {
 
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
+export const BOUND_NAMES: readonly OutputBoundName[] = ["max_tokens", "max_completion_tokens"];
+
+/** The fields in which the client sent an output bound. */
+export function sentBounds(doc: JsonDocument): readonly OutputBoundName[] {
+  return BOUND_NAMES.filter((name) => doc.present(0, word[name]) !== ABSENT);
+}
+
+/** The output bound for a deployment: the default is lowered to what it can write. */
+export function boundFor(
+  { outputTokens }: { readonly outputTokens: number },
+  { maxOutputTokens = outputTokens }: Deployment,
+): number {
+  return Math.min(outputTokens, maxOutputTokens);
+}
+
 /**
  * The field of the output bound that the listing declares: the provider could ignore another field
  * and generate without a bound.

@@ -21,6 +21,27 @@ export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | u
   return inner.ok && inner.doc.isObject(0) ? inner.doc.raw(0) : undefined;
 }
 
+/**
+ * What a block does that adds or removes a tool during a conversation: a "hint" does not change the
+ * answer, because `tools` has the tool, or because a removal only advises. Undefined: other blocks.
+ */
+export function readToolChange(
+  doc: JsonDocument,
+  block: JsonNode,
+): "definition" | "hint" | undefined {
+  const type = readType(doc, block);
+  if (type === word.tool_removal) return "hint";
+  if (type !== word.tool_addition) return undefined;
+  const tool = doc.present(block, word.tool);
+  const isNamed = tool !== ABSENT && readType(doc, tool) === word.tool_reference;
+  return isNamed ? "hint" : "definition";
+}
+
+function readType(doc: JsonDocument, node: JsonNode): number {
+  const type = doc.isObject(node) ? doc.present(node, word.type) : ABSENT;
+  return type !== ABSENT && doc.isString(type) ? doc.word(type) : 0;
+}
+
 /** A packed id is a prefix and base64: of the id in UTF-8, or where that is lossy, in UTF-16. */
 const PACKED_MARK = "tmid_";
 const PACKED_WIDE_MARK = "tmiw_";

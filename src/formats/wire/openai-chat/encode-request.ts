@@ -10,7 +10,7 @@ import {
   textToken,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget } from "../contract.ts";
-import { outputBoundName } from "../fields/common-fields.ts";
+import { boundFor, outputBoundName } from "../fields/common-fields.ts";
 import {
   allSystemTexts,
   type AssistantMessage,
@@ -31,7 +31,7 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   const members = {
     model: textToken(deployment.upstreamModelId),
     messages: arrayText(messageTexts(call, deployment.wireProfile)),
-    [outputBoundName(deployment)]: String(request.outputTokens),
+    [outputBoundName(deployment)]: String(boundFor(request, deployment)),
     stream: request.stream ? "true" : undefined,
     stream_options: request.stream ? '{"include_usage":true}' : undefined,
     temperature: call.temperature,

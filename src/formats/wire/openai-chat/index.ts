@@ -11,7 +11,14 @@ import {
 import type { EncodeTarget, Wire } from "../contract.ts";
 import { readName, word } from "../fields/chat-vocabulary.ts";
 import { isEmptyArray } from "../fields/check-shape.ts";
-import { type OutputBoundName, outputBoundName, writeBound } from "../fields/common-fields.ts";
+import {
+  BOUND_NAMES,
+  boundFor,
+  type OutputBoundName,
+  outputBoundName,
+  sentBounds,
+  writeBound,
+} from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
 import { NO_EFFORT } from "../neutral/chat-call.ts";
 import { aggregatorControls, applyProfile } from "../wire-profile.ts";
@@ -65,15 +72,13 @@ export const openaiChat: Wire = {
   keyCheck: { path: "/models", headers: {} },
 };
 
-const BOUND_NAMES: readonly OutputBoundName[] = ["max_tokens", "max_completion_tokens"];
-
 function surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[] {
   const kept = boundNameFor(doc, deployment);
   return BOUND_NAMES.filter((name) => name !== kept).map((name) => word[name]);
 }
 
 function boundNameFor(doc: JsonDocument, deployment: Deployment): OutputBoundName {
-  const sent = BOUND_NAMES.filter((name) => doc.present(0, word[name]) !== ABSENT);
+  const sent = sentBounds(doc);
   return outputBoundName(deployment, sent.length === 1 ? sent[0] : undefined);
 }
 
@@ -86,7 +91,7 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   if (profile !== undefined) applyHistoryRules(doc, splice, profile.history, openaiChat.requests);
   if (profile?.history.has("no-effort-with-tools") === true) fillEffort(doc, splice, deployment);
   if (profile?.toolSignature !== undefined) addPlaceholderSignatures(doc, splice);
-  writeBound(doc, splice, boundNameFor(doc, deployment), request.outputTokens);
+  writeBound(doc, splice, boundNameFor(doc, deployment), boundFor(request, deployment));
   if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
 }
 
