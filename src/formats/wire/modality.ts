@@ -65,8 +65,8 @@ export interface Conversation {
 export interface Unservable {
   readonly field: string;
   readonly message: string;
-  /** Set for an output bound that is too high: the most output tokens that the listing writes. */
-  readonly most?: number;
+  /** True if the listing is still used where no listing could serve the request otherwise. */
+  readonly isPreference?: true;
   /** Set for a media part of a kind that the listing refuses; `taken` are the accepted kinds. */
   readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };
 }

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { buildDeployment } from "../../../test/fixtures/modality/request-kit.ts";
 import type { Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
 import type { ProviderControls } from "../../formats/wire/fields/common-fields.ts";
+import type { Unservable } from "../../formats/wire/modality.ts";
 import type { ModelId, OrgId, ProviderId } from "../../kernel/core/ids.ts";
 import { Affinity, explainRoute, type PlanInput, planRoute } from "./plan-route.ts";
 
@@ -242,16 +243,22 @@ test("when no provider can serve a request as sent, the first candidate's reason
   expect(plan({ servabilityProblem })).toBe("400 invalid_request: thinking cannot reach one");
 });
 
-test("when every provider writes too little for the bound, the 400 names the most that one writes", () => {
-  const most = new Map([["one", 4_096], ["two", 16_384], ["three", 8_192]]); // prettier-ignore
-  const servabilityProblem: PlanInput["servabilityProblem"] = ({ providerId }) => ({
+test("listings that write less than the bound are used only where no other one can serve", () => {
+  const without = (reasons: Readonly<Record<string, Unservable>>): string[] | string =>
+    plan({ servabilityProblem: ({ providerId }) => reasons[providerId] });
+  const short = {
     field: "max_tokens",
-    message: `max_tokens must be at most ${most.get(providerId)}`,
-    most: most.get(providerId) ?? 0,
-  });
-  expect(plan({ servabilityProblem })).toBe(
-    "400 invalid_request: max_tokens must be at most 16384",
-  );
+    message: "max_tokens is above 4096",
+    isPreference: true,
+  } as const;
+  const hard = { field: "thinking", message: "no thinking" };
+  expect(without({ one: short, two: short })).toEqual(["three"]);
+  expect(without({ one: short, two: short, three: short })).toEqual(["one", "two", "three"]);
+  expect(without({ one: hard, two: short, three: hard })).toEqual(["two"]);
+  const isHealthy: PlanInput["isHealthy"] = ({ providerId }) => providerId !== "three";
+  const servabilityProblem: PlanInput["servabilityProblem"] = ({ providerId }) =>
+    providerId === "three" ? undefined : short;
+  expect(plan({ servabilityProblem, isHealthy })).toMatch(/^503 gateway_error/);
 });
 
 test("a listing without a price is never served: another one is, or the request is refused", () => {

@@ -86,7 +86,13 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const ranked = rankDeployments(usable, input);
   const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
   const first = ranked[firstAt];
-  if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
+  if (first === undefined) {
+    const reasons = allowed.map((each) => input.servabilityProblem(each));
+    if (!reasons.includes(undefined) && reasons.some((each) => each?.isPreference)) {
+      return planRoute(withoutPreferences(input));
+    }
+    return toRefused(noCandidateRefusal(input, allowed));
+  }
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
   const ownKeys = first.ownKey === undefined ? "none" : chooseOwnKeys(controls);
   const cooling = (): readonly Deployment[] => {
@@ -95,6 +101,14 @@ export function planRoute(input: PlanInput): PlanOutcome {
     return [...servable(triable, input)].filter((each) => !usable.includes(each));
   };
   return { kind: "plan", first, others: () => servable(rest, input), cooling, ownKeys };
+}
+
+function withoutPreferences(input: PlanInput): PlanInput {
+  const servabilityProblem = (each: Deployment): Unservable | undefined => {
+    const problem = input.servabilityProblem(each);
+    return problem?.isPreference === true ? undefined : problem;
+  };
+  return { ...input, servabilityProblem };
 }
 
 function rankDeployments(
@@ -293,13 +307,10 @@ function toRefused(value: Refusal): PlanOutcome {
 
 /**
  * If a listing refuses for a reason other than the kind of a part, such as an image, that reason is
- * the most specific message; of bounds that are too high, it names the most that a listing writes.
- * Otherwise the message names the kinds that the listings accept.
+ * the most specific message. Otherwise the message names the kinds that the listings accept.
  */
 function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): string {
-  const declared = reasons
-    .filter(({ undeclared }) => undeclared === undefined)
-    .toSorted((a, b) => (b.most ?? 0) - (a.most ?? 0))[0];
+  const declared = reasons.find(({ undeclared }) => undeclared === undefined);
   if (declared !== undefined) return declared.message;
   const taken = new Set(reasons.flatMap(({ undeclared }) => [...(undeclared?.taken ?? [])]));
   for (const { field, undeclared } of reasons) {

@@ -93,11 +93,11 @@ describe("an output bound above what a listing declares as its most", () => {
   test.each([
     [{ max_tokens: 32_000 }, "max_tokens"],
     [{ max_completion_tokens: 32_000 }, "max_completion_tokens"],
-  ] as const)("%j is refused, so that a listing that writes more serves it", (members, field) => {
+  ] as const)("%j lets a listing that writes more come first", (members, field) => {
     expect(reason({ from: a, to: a, members, changes })).toEqual({
       field,
-      message: `${field} must be at most 16384 for the providers of this model; lower it`,
-      most: 16_384,
+      message: `${field} is above 16384, the most that it writes, and another one writes more`,
+      isPreference: true,
     });
     expect(reason({ from: a, to: b, members, changes })?.field).toBe(field);
     const longer = { maxOutputTokens: 32_768 };

@@ -22,12 +22,12 @@ export function servabilityProblem(
   return (
     temperatureProblem(request, target) ??
     undeclaredMedia(request, deployment) ??
-    boundProblem(request, deployment) ??
     profileProblem(request, deployment) ??
     logprobsProblem(request) ??
     (target === request.wire
       ? pricingProblem(request, deployment)
-      : translationProblem(request, deployment, target))
+      : translationProblem(request, deployment, target)) ??
+    boundProblem(request, deployment)
   );
 }
 
@@ -47,8 +47,8 @@ function boundProblem(
 ): Unservable | undefined {
   const [field] = sentBounds(doc);
   if (field === undefined || outputTokens <= most) return undefined;
-  const message = `${field} must be at most ${most} for the providers of this model; lower it`;
-  return { field, message, most };
+  const message = `${field} is above ${most}, the most that it writes, and another one writes more`;
+  return { field, message, isPreference: true };
 }
 
 function profileProblem(

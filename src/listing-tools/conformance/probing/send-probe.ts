@@ -115,7 +115,9 @@ function prepareFor<R extends CallRequest>(
   const target =
     probe.as === "unknown_model" ? { ...deployment, upstreamModelId: UNKNOWN_MODEL } : deployment;
   const problem = kind.servabilityProblem(request, target);
-  if (problem !== undefined) throw new ProbeNotSent("skip", problem.message);
+  if (problem !== undefined && problem.isPreference !== true) {
+    throw new ProbeNotSent("skip", problem.message);
+  }
   const encoded = kind.encode(request, target);
   if (!encoded.ok) throw new ProbeNotSent("skip", encoded.refusal.message);
   const worstMicroUsd = kind.quote(request, target);
