@@ -206,6 +206,7 @@ function openSearches(
     caller: openModelCaller(chat, clock),
     callGapMs: config.optimizeCallGapMs,
     quote,
+    isFunded: async (orgId) => (await backend.accountStore.findOrg(orgId))?.isFunded === true,
     isChatModel: (id) => catalog.current.find(id)?.modality === "text",
   });
 }

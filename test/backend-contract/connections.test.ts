@@ -14,6 +14,7 @@ import {
   type KeyVault,
 } from "../../src/gateway/accounts/key-vault.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
+import { CONNECTIONS_PER_ORG_MAX } from "../../src/kernel/core/constants.ts";
 import type { KeyId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
@@ -35,7 +36,7 @@ function sealed(orgId: OrgId, change: Partial<Wanted> = {}, by = vault): NewConn
 
 async function made(orgId: OrgId, change: Partial<Wanted> = {}): Promise<ConnectionSummary> {
   const outcome = await backend.connectionStore.create(sealed(orgId, change), testOperator);
-  if (outcome === undefined || outcome === "taken") throw new Error(`not made: ${outcome}`);
+  if (typeof outcome !== "object") throw new Error(`not made: ${outcome}`);
   return outcome;
 }
 
@@ -124,6 +125,27 @@ describe("an active connection per provider", () => {
       ),
     );
     expect(outcomes.filter((outcome) => outcome === "taken")).toHaveLength(7);
+  });
+
+  test("is refused beyond the maximum of the organization, in which disabled ones count, even for simultaneous requests", async () => {
+    const { orgId } = await newOrg();
+    await backend.query(
+      `insert into connection
+        (connection_id, org_id, provider_id, name, label, sealed_key, disabled_at)
+      select $1 || n, $1, 'acme-ai', 'old', 'abcd', '', now()
+      from generate_series(1, $2::integer) n`,
+      [orgId, CONNECTIONS_PER_ORG_MAX - 2],
+    );
+    const asked = await Promise.all(
+      Array.from({ length: 6 }, (_, n) =>
+        backend.connectionStore.create(
+          sealed(orgId, { providerId: `p${n}-ai` as ProviderId }),
+          testOperator,
+        ),
+      ),
+    );
+    expect(asked.filter((outcome) => outcome === "too_many")).toHaveLength(4);
+    expect(await backend.connectionStore.list(orgId)).toHaveLength(CONNECTIONS_PER_ORG_MAX);
   });
 
   test("is not created for an unknown organization, or for another organization's key", async () => {

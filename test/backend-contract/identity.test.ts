@@ -182,16 +182,49 @@ describe("an address that is verified later", () => {
     const ada = makeClaim();
     const { accountId, orgId } = await resolve(ada);
     const second = makeClaim({ email: ada.email, isVerified: false });
-    const signIn = makeSignIn(second);
-    const empty = await completeSignIn(store, signIn);
+    const empty = await resolve(second);
     const joined = await resolve({ ...second, isVerified: true });
     expect(joined).toMatchObject({ kind: "linked", accountId, orgId, hasReveal: false });
     expect(await backend.accountStore.findOrg(empty.orgId)).toBeUndefined();
-    // A browser that signed in before the accounts were joined continues in the older account.
-    const session = await store.findSession(signIn.session.sessionId);
-    expect(session).toMatchObject({ accountId, isVerified: true });
     expect(await keysOf(orgId)).toEqual(["trial"]);
   });
+
+  test.each([
+    ["verified", async () => undefined],
+    ["linked", async (email: string) => void (await resolve(makeClaim({ email })))],
+    [
+      "adopted",
+      async (email: string) => {
+        await backend.accountStore.createOrg({ name: "Acme", email }, testOperator);
+      },
+    ],
+  ])(
+    "signs out every browser that signed in before, also if the account is then %s",
+    async (kind, prepare) => {
+      const early = makeClaim({ isVerified: false });
+      await prepare(early.email);
+      const [taken, own] = [makeSignIn(early), makeSignIn(early)];
+      for (const each of [taken, own]) await completeSignIn(store, each);
+      const { sessionId } = own.session;
+      const next = makeSignIn(
+        { ...early, isVerified: true },
+        { previous: { sessionId, reveal: undefined } },
+      );
+      const { accountId, orgId, kind: became } = await completeSignIn(store, next);
+      expect(became).toBe(kind);
+      for (const { session } of [taken, own]) {
+        const ended = await store.findSession(session.sessionId);
+        expect(ended?.endedReason).toBe("signed-out");
+      }
+      const found = await store.findSession(next.session.sessionId);
+      expect(found).toMatchObject({ accountId, isVerified: true, endedReason: null });
+      const ends = await backend.query(
+        "select from change where org_id = $1 and action = 'session.end'",
+        [orgId],
+      );
+      expect(ends).toHaveLength(2);
+    },
+  );
 
   test("and belongs to an older account keeps its former organization if that was granted credit", async () => {
     const ada = makeClaim();

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 
 import { isVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { ModelCaller } from "../../src/account/optimize/model-caller.ts";
@@ -31,6 +32,8 @@ function opened(by: ModelCaller = caller): OptimizeSearches {
     clock: systemClock,
     log: silentLog,
     caller: by,
+    isFunded: async (orgId) =>
+      (await gateway.backend.accountStore.findOrg(orgId))?.isFunded === true,
     isChatModel: (modelId) => modelId.startsWith("test/"),
     callGapMs: 0,
     quote: caller.quote,
@@ -223,6 +226,21 @@ describe("a process that runs searches", () => {
     await other.close();
     expect((await searches.find(orgId, search.searchId))?.state).toBe("interrupted");
     expect(await keyIsDisabled(orgId, search)).toBe(true);
+  });
+
+  test("keeps half of its searches for organizations with credit, while those of others wait for hours", async () => {
+    const other = opened({ ask: () => Promise.resolve({ kind: "wait", waitMs: 60_000 }) });
+    const unfunded = async (): Promise<OrgId> => (await openAccount(gateway.backend, "0")).orgId;
+    const [last, ...orgs] = await Promise.all(Array.from({ length: 6 }, unfunded));
+    await Promise.all([...orgs, ...orgs].map(async (orgId) => started(orgId, {}, other)));
+    assert(last !== undefined, "six organizations were made");
+    const ask = (orgId: OrgId) => other.start(orgId, wanted(), testOperator);
+    expect(await ask(last)).toMatchObject({ kind: "refused", code: "unavailable" });
+    expect(await ask(await newOrg())).toMatchObject({ kind: "started" });
+    const [first] = await other.list(orgs[0] as OrgId);
+    await other.stop(orgs[0] as OrgId, first?.searchId ?? "", testOperator);
+    await expect.poll(async () => await ask(last)).toMatchObject({ kind: "started" });
+    await other.close();
   });
 
   test("fails a search when the gateway does not answer", async () => {

@@ -16,7 +16,7 @@ import { MinuteBound } from "./minute-bound.ts";
  * mail program sends no origin, so the origin is not checked: the token is the proof.
  */
 export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
-  const misses = new MinuteBound(MISSES_PER_MINUTE_MAX);
+  const misses = new MinuteBound(LINK_MISSES_MAX);
   type Find = (hash: Buffer) => Promise<LinkedAddress | undefined>;
   const answer = async (
     reply: FastifyReply,
@@ -28,7 +28,7 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     if (!isToken(token)) return sendPlainPage(reply, 410, SPENT);
     const network = clientNetwork(findClientAddress(deps.clientAddresses, request) ?? "");
     if (!misses.mayRun(network, deps.clock.monotonicMs())) {
-      return sendPlainPage(reply.header("retry-after", "60"), 429, BUSY);
+      return sendPlainPage(reply.header("retry-after", "60"), 429, BUSY_LINK);
     }
     const found = await find(hashToken(token));
     if (found === undefined) return sendPlainPage(reply, 410, SPENT);
@@ -45,8 +45,8 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   });
 }
 
-/** Limits look-ups that find nothing, since each costs a query and needs no session. */
-const MISSES_PER_MINUTE_MAX = { ofNetwork: 60, ofAll: 3_000 };
+/** Limits look-ups per minute that find nothing, since each costs a query and needs no session. */
+export const LINK_MISSES_MAX = { ofNetwork: 60, ofAll: 3_000 };
 
 const askPage =
   (token: string) =>
@@ -75,7 +75,7 @@ function page(title: string, text: string): PlainPage {
   return plainPage({ title, body: `<div class="card">\n<h1>${title}</h1>\n${text}\n</div>` });
 }
 
-const BUSY = page(
+export const BUSY_LINK: PlainPage = page(
   "Too many links were opened",
   "<p>Open this link again in a minute: it has not been used.</p>",
 );

@@ -104,9 +104,9 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
         const network = clientNetwork(clientAddress ?? "");
         const call = { ...parts, cookieHeader: request.headers.cookie, network, session, by };
         const work = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
-        const { gate } = contract;
-        if (gate === undefined || session === undefined) return work();
-        return gates[gate].run(session.orgId, work);
+        const { gate = contract.isSetting === true ? "none" : "rest" } = contract;
+        if (gate === "none" || session === undefined) return work();
+        return gates[gate].run(gate === "rest" ? session.accountId : session.orgId, work);
       };
       const isCounted = contract.isSetting === true && session !== undefined;
       const steps = { read: () => check(request), run };
@@ -244,7 +244,7 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 function consoleHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers {
   return {
-    ...sessionHandlers(deps),
+    ...sessionHandlers(deps, gates),
     ...memberHandlers(deps),
     ...keyHandlers(deps),
     ...billingHandlers(deps),

@@ -1,6 +1,10 @@
+import { fastify } from "fastify";
 import { describe, expect, test } from "vitest";
 
+import { systemClock } from "../../kernel/core/time.ts";
+import { apiRoutes } from "./api-routes.ts";
 import { ConcurrencyGate } from "./concurrency-gate.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
 interface Work {
@@ -76,4 +80,46 @@ describe("the work of one organization", () => {
     expect(await gates.take("a")).toBeTypeOf("function");
     expect(await gates.take("a")).toBeInstanceOf(ConsoleRefusal);
   });
+});
+
+describe("the reads of one account", () => {
+  const blocked: object = new Proxy(() => new Promise(() => undefined), { get: () => blocked });
+  const of = { accountId: "acct_1", orgId: "org_1" };
+  const signedIn = { ...of, role: "owner", isVerified: true, expiresAtMs: 0 };
+
+  test.each([
+    ["GET", "session", "organizations"],
+    ["GET", "settings", "profile"],
+    ["GET", "sessions", "sessions"],
+    ["POST", "organizations/org_2/switch", "switchOrganization"],
+  ] as const)(
+    "%s %s run two at a time, a hundred wait, and one more is refused",
+    async (method, path, read) => {
+      let asked = 0;
+      const identity = {
+        readSession: async () => signedIn,
+        hasReveal: blocked,
+        organizations: blocked,
+        [read]: async () => await new Promise(() => (asked += 1)),
+      };
+      const known = {
+        identity,
+        consoleUrl: () => "https://console.example",
+        clock: systemClock,
+        clientAddresses: { of: () => "198.51.100.7" },
+      };
+      const deps = new Proxy(known, { get: (parts, name) => Reflect.get(parts, name) ?? blocked });
+      const app = fastify();
+      apiRoutes(app, deps as unknown as ConsoleDeps);
+      const headers = { origin: "https://console.example", "content-type": "application/json" };
+      const url = `/api/console/${path}`;
+      const body = method === "POST" ? { payload: "{}" } : {};
+      const answers = Array.from({ length: 103 }, async () =>
+        app.inject({ method, url, headers, ...body }),
+      );
+      expect((await Promise.race(answers)).statusCode).toBe(429);
+      expect(asked).toBe(2);
+    },
+    20_000,
+  );
 });

@@ -4,7 +4,7 @@ import { ConsoleRefusal, rateLimited } from "./console-refusal.ts";
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Limits how many tasks of one organization run at a time, so that no organization occupies the
+ * Limits how many tasks of one organization or account run at a time, so that none occupies the
  * database alone. Further tasks wait in order of arrival, up to a limit.
  */
 export class ConcurrencyGate {
@@ -13,7 +13,7 @@ export class ConcurrencyGate {
 
   constructor(max: TurnsMax) {
     this.#full = rateLimited(
-      `your organization already has ${max.running} of these requests running; wait for one to finish, then try again`,
+      `you or your organization already have ${max.running} of these requests running; wait for one to finish, then try again`,
       RETRY_AFTER_SECONDS,
     );
     this.#turns = new Turns(max);
@@ -40,6 +40,8 @@ export type ReportGates = ReturnType<typeof openReportGates>;
 
 export function openReportGates() {
   return {
+    /** For short reads of an account: a page makes many at once, and some do so in many tabs. */
+    rest: new ConcurrencyGate({ running: 2, waiting: 100 }),
     reads: new ConcurrencyGate({ running: 2, waiting: 8 }),
     /** For file downloads: each keeps its turn as long as the client takes to read the file. */
     files: new ConcurrencyGate({ running: 2, waiting: 0 }),

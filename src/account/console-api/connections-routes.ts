@@ -103,10 +103,14 @@ async function addConnection(
   });
   const made = await connections.create(sealed, by);
   if (made === undefined) return NO_SUCH_KEY;
+  if (made === "too_many") return TOO_MANY_CONNECTIONS;
   return made === "taken" ? TAKEN : present(Connection, made);
 }
 
 const TAKEN = conflict("you already have an active connection to this provider; disable it first");
+const TOO_MANY_CONNECTIONS = conflict(
+  "your organization has reached its maximum number of connections, and disabled connections count: contact support",
+);
 
 const GONE_PROVIDER = {
   ok: false,

@@ -120,7 +120,7 @@ const DISABLED_AMONG = conflict(
   "one of the keys is permanently disabled; leave it out, and send the others again",
 );
 const TOO_MANY_KEYS = conflict(
-  "your organization has reached its maximum number of keys; disable an unused key, or contact support",
+  "your organization has reached its maximum number of keys, and disabled keys count: rotate a key instead of replacing it, or contact support",
 );
 
 async function createKey(

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 
 import { capsInUsd, instant, MAY, type RequestStatus, usdOrNull } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity-store.ts";
+import type { ReportGates } from "./concurrency-gate.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, gone, missing } from "./console-refusal.ts";
 import {
@@ -35,10 +36,13 @@ import { presentOrigin } from "./present-key.ts";
 import { presentSearch } from "./optimize-routes.ts";
 import { readAlerts } from "./alerts-routes.ts";
 
-export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessionRoutes> {
+export function sessionHandlers(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+): Handlers<keyof typeof sessionRoutes> {
   const { identity, accounts, rules, reports, clock } = deps;
   return {
-    "GET /api/console/session": ({ cookieHeader }) => readSession(deps, cookieHeader),
+    "GET /api/console/session": ({ cookieHeader }) => readSession(deps, gates, cookieHeader),
 
     "POST /api/console/reveal": async ({ cookieHeader, by }) =>
       (await identity.reveal(cookieHeader, by)) ?? NOTHING_TO_REVEAL,
@@ -112,7 +116,11 @@ const NOTHING_TO_REVEAL = gone(
   "there is no key to show: a key is shown only once; create a new one on the keys page",
 );
 
-async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined): Promise<Session> {
+async function readSession(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+  cookieHeader: string | undefined,
+): Promise<Session | ConsoleRefusal> {
   const session = await deps.identity.readSession(cookieHeader);
   const rest = { unfunded_rpm: deps.limitUse.limitDefaults.unfundedRequestsPerMinute };
   const installation = describeInstallation(deps);
@@ -125,12 +133,16 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
   if (!session.isVerified) {
     return { ...ANONYMOUS, ...rest, state: "unverified", user, expires_at, installation };
   }
-  const [{ org, balance, holds, notices }, joined, hasReveal, received] = await Promise.all([
-    readNotices(deps, session),
-    deps.identity.organizations(session),
-    deps.identity.hasReveal(cookieHeader),
-    deps.team.store.received(session.accountId, deps.clock.nowMs()),
-  ]);
+  const parts = await gates.rest.run(session.accountId, () =>
+    Promise.all([
+      readNotices(deps, session),
+      deps.identity.organizations(session),
+      deps.identity.hasReveal(cookieHeader),
+      deps.team.store.received(session.accountId, deps.clock.nowMs()),
+    ]),
+  );
+  if (parts instanceof ConsoleRefusal) return parts;
+  const [{ org, balance, holds, notices }, joined, hasReveal, received] = parts;
   const unused = joined.find(({ isUnused }) => isUnused);
   return {
     ...rest,

@@ -184,23 +184,30 @@ async function followEmail(
   return { isEmailTaken, changes: isEmailTaken ? [] : await setEmail(run, account, claim) };
 }
 
-/** Handles a known, unverified account for which the provider now reports a verified address. */
+/**
+ * Handles a known, unverified account for which the provider now reports a verified address. Its
+ * other sessions end: whoever began them need not be the person who verified the address.
+ */
 async function verify(
   run: Run,
   account: AccountRow,
   signIn: SignInToResolve,
 ): Promise<FoundAccount> {
-  const { claim, nowMs } = signIn;
+  const { claim, nowMs, previous } = signIn;
+  const others = [account.account_id, new Date(nowMs), previous?.sessionId ?? null];
+  const ended = await run(END_OTHERS_SQL, others);
   const older = await findVerified(run, claim);
   if (older !== undefined) {
     await moveIdentity(run, account, older);
-    return linked(older, claim);
+    const joined = linked(older, claim);
+    return { ...joined, changes: [...ended.map(() => toSessionEnd(older)), ...joined.changes] };
   }
   // The address changes first: a trigger turns on alerts to it once the account is verified.
   const moved = await setEmail(run, account, claim);
   const verified = [account.account_id, new Date(nowMs)];
   await run("update console_account set email_verified_at = $2 where account_id = $1", verified);
   const changes = [
+    ...ended.map(() => toSessionEnd(account)),
     changeAccount("account.verify", account, { is_verified: false }, { is_verified: true }),
     ...moved,
   ];
@@ -216,6 +223,11 @@ async function verify(
   const kind = "adopted";
   return { accountId, orgId: vouched, isVerified: true, isTrialDue: false, kind, changes: adopted };
 }
+
+const END_OTHERS_SQL = `
+  update console_session set ended_at = $2, ended_reason = 'signed-out'
+  where account_id = $1 and ended_at is null and session_id is distinct from $3
+  returning account_id`;
 
 function linked(older: AccountRow, { issuer }: SignInClaim): FoundAccount {
   const changes = [changeAccount("account.link", older, null, { issuer })];
@@ -304,7 +316,7 @@ async function setEmail(
   return [toEmailChange(account, { before: from, after: claim.email }), ...moved];
 }
 
-/** Moves the identities and sessions of the unverified account `from` to `to`; deletes `from`. */
+/** Moves the identities and the ended sessions of the unverified account `from` to `to`; deletes `from`. */
 async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
   const both = [from.account_id, to.account_id];
   await run("update console_identity set account_id = $2 where account_id = $1", both);

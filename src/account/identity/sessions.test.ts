@@ -67,6 +67,43 @@ describe("cookies of no session", () => {
   });
 });
 
+describe("the cookie of one session", () => {
+  const cookie = `tm_session=${"S".repeat(43)}`;
+  const stored = { expiresAtMs: Number.POSITIVE_INFINITY, lastSeenAtMs: 0, endedReason: null };
+
+  test("is looked up three times at once at most, because the calls need the database too", async () => {
+    let [asked, open, mostOpen] = [0, 0, 0];
+    const findSession = async (): Promise<object> => {
+      asked += 1;
+      mostOpen = Math.max(mostOpen, ++open);
+      await new Promise((done) => setTimeout(done, 2));
+      open -= 1;
+      return stored;
+    };
+    const sessions = openSessions({ findSession });
+    await sessions.sessionEndReason(cookie);
+    await Promise.all(Array.from({ length: 20 }, () => sessions.sessionEndReason(cookie)));
+    expect({ asked, mostOpen }).toEqual({ asked: 21, mostOpen: 3 });
+  });
+
+  test.each([
+    ["was signed out", { endedReason: "signed-out" }, "signed-out"],
+    ["has expired", { expiresAtMs: 0 }, "expired"],
+  ])("that %s is looked up once and ended no more, because it stays so", async (_how, is, why) => {
+    const asked: Buffer[] = [];
+    const findSession = async (hash: Buffer): Promise<object> => {
+      asked.push(hash);
+      return { ...stored, ...is };
+    };
+    const endSession = (): never => expect.unreachable("the session has ended already");
+    const sessions = openSessions({ findSession, endSession });
+    for (let n = 0; n < 5; n += 1) expect(await sessions.sessionEndReason(cookie)).toBe(why);
+    expect(await sessions.readSession(cookie)).toBeUndefined();
+    await sessions.signOut(cookie);
+    expect(asked).toHaveLength(1);
+  });
+});
+
 function openSessions(store: object): Sessions {
   return new Sessions({
     consoleUrl: () => "http://127.0.0.1:8081",

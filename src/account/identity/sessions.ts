@@ -51,13 +51,20 @@ export interface ProvedSignIn {
 
 export class Sessions {
   readonly #options: SessionsOptions;
-  /** Limits concurrent reads of tokens not found lately, since anyone can send such cookies. */
+  /**
+   * Limits concurrent reads: all together those of tokens not found lately, since anyone can send
+   * such cookies, and those of each token that was.
+   */
   readonly #reads = new Turns({
     running: SESSION_READS_MAX,
     waiting: Number.POSITIVE_INFINITY,
     waitMs: STORE_ANSWER_TIMEOUT_MS,
   });
-  readonly #unknown = new ExpiringCache<true>(UNKNOWN_KEY_MS, UNKNOWN_KEYS_MAX);
+  /** What was read of tokens that open nothing and never will. */
+  readonly #final = new ExpiringCache<{ readonly session: StoredSession | undefined }>(
+    UNKNOWN_KEY_MS,
+    UNKNOWN_KEYS_MAX,
+  );
   readonly #known = new ExpiringCache<true>(KNOWN_MS, UNKNOWN_KEYS_MAX);
 
   constructor(options: SessionsOptions) {
@@ -162,8 +169,8 @@ export class Sessions {
 
   async signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect> {
     const { store, clock, consoleUrl } = this.#options;
-    const token = this.readToken(cookieHeader);
-    if (token !== undefined && (await this.#find(token.hash)) !== undefined) {
+    const token = await this.#liveToken(cookieHeader);
+    if (token !== undefined) {
       const end = { sessionId: token.hash, reason: "signed-out", nowMs: clock.nowMs() } as const;
       await store.endSession(defined({ ...end, from }));
     }
@@ -199,23 +206,26 @@ export class Sessions {
   }
 
   /**
-   * Caches for a moment that a token is unknown, which stays true: a new session gets a new token.
-   * Reads of a token that was found recently do not wait for reads of unknown tokens.
+   * Caches for a moment that a session has ended or a token is unknown, which stays true: a new
+   * session gets a new token. Reads of a token that was found recently wait only for each other.
    */
   async #find(hash: Buffer): Promise<StoredSession | undefined> {
     const { store, clock } = this.#options;
     const id = hash.toString("base64");
     const nowMs = clock.monotonicMs();
-    if (this.#unknown.get(id, nowMs) === true) return undefined;
-    const end =
-      this.#known.get(id, nowMs) === true ? () => undefined : await this.#reads.take("all");
+    const final = this.#final.get(id, nowMs);
+    if (final !== undefined) return final.session;
+    const end = await this.#reads.take(this.#known.get(id, nowMs) === true ? id : "all");
     if (end === undefined) throw asStoreFault(new Error("a read of a session waited too long"));
     try {
       // Another request may have looked the token up while this one waited.
       const readAtMs = clock.monotonicMs();
-      if (this.#unknown.get(id, readAtMs) === true) return undefined;
+      const read = this.#final.get(id, readAtMs);
+      if (read !== undefined) return read.session;
       const session = await store.findSession(hash);
-      (session === undefined ? this.#unknown : this.#known).set(id, true, readAtMs);
+      if (session !== undefined) this.#known.set(id, true, readAtMs);
+      const isFinal = session === undefined || !isLive(session, clock.nowMs());
+      if (isFinal) this.#final.set(id, { session }, readAtMs);
       return session;
     } finally {
       end();
@@ -247,7 +257,7 @@ export function isLive(session: StoredSession, nowMs: number): boolean {
 
 /** Fewer than the default connections of the pool, which serves the gateway's calls too. */
 const SESSION_READS_MAX = 3;
-/** For this time after a token was found, its reads do not wait for other reads. */
+/** For this time after a token was found, its reads do not wait for those of other tokens. */
 const KNOWN_MS = 60_000;
 
 const MINUTE_MS = 60_000;

@@ -10,6 +10,7 @@ import {
   createRecordId,
   type OrgId,
   type Public,
+  Turns,
   warnWith,
 } from "../../kernel/index.ts";
 import { type FedEvents, HeldFeeds } from "./answer-feed.ts";
@@ -29,6 +30,8 @@ import { type RunOptions, SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
 
 const RUNNING_PER_ORG_MAX = 2;
 const RUNNING_MAX = 20;
+/** Leaves the rest to organizations that had credit: others can be made for free, in any number. */
+const RUNNING_UNFUNDED_MAX = RUNNING_MAX / 2;
 const ESTIMATING_MAX = 4;
 const MAX_TOKENS_DEFAULT = 512;
 const SWEEP_EVERY_MS = 10_000;
@@ -40,6 +43,7 @@ export interface OptimizeOptions {
   readonly log: Logger;
   readonly caller: ModelCaller;
   readonly isChatModel: (modelId: string) => boolean;
+  readonly isFunded: (orgId: OrgId) => Promise<boolean>;
   /** The least time between the starts of two calls of a search, unless a call has to run alone. */
   readonly callGapMs: number;
   readonly quote: Quote;
@@ -53,6 +57,7 @@ export interface OptimizeOptions {
 export class OptimizeRuns {
   readonly #options: OptimizeOptions;
   readonly #runs = new Map<string, SearchRun>();
+  readonly #unfunded = new Turns({ running: RUNNING_UNFUNDED_MAX, waiting: 0 });
   readonly #feeds = new HeldFeeds(RUNNING_MAX);
   readonly #sweeping: Job;
   #estimating = 0;
@@ -80,6 +85,21 @@ export class OptimizeRuns {
   ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal> {
     const refusal = this.#findRefusal(wanted);
     if (refusal !== undefined) return refusal;
+    const isFunded = await this.#options.isFunded(orgId);
+    const end = isFunded ? () => undefined : await this.#unfunded.take("all");
+    if (end === undefined) return TOO_MANY;
+    let done: Promise<void> | undefined;
+    try {
+      const begun = await this.#begin(orgId, wanted, by);
+      if (begun.kind === "refused") return begun;
+      ({ done } = begun);
+      return { kind: "started", search: begun.search };
+    } finally {
+      void Promise.resolve(done).finally(end);
+    }
+  }
+
+  async #begin(orgId: OrgId, wanted: WantedSearch, by: ChangedBy) {
     const { raw, ...stored } = createVirtualKey();
     const { prompts, modelIds, judgeModelId } = wanted;
     const begun: NewSearch = {
@@ -94,11 +114,11 @@ export class OptimizeRuns {
     const search = await this.#options.store.begin(begun, RUNNING_PER_ORG_MAX, by);
     if (search === "too_many") {
       const message = `${RUNNING_PER_ORG_MAX} searches are running; wait for one to end, or stop it`;
-      return { kind: "refused", code: "conflict", message };
+      return { kind: "refused", code: "conflict", message } as const;
     }
     const maxTokens = wanted.maxTokens ?? MAX_TOKENS_DEFAULT;
-    this.#run(search, { key: raw, prompts, maxTokens, by });
-    return { kind: "started", search };
+    const done = this.#run(search, { key: raw, prompts, maxTokens, by });
+    return { kind: "started", search, done } as const;
   }
 
   /** Estimates the highest cost of a search; creates and sends nothing. */
@@ -169,10 +189,7 @@ export class OptimizeRuns {
     if (objective === "best_judged" && judgeModelId === null) {
       return invalid("judge_model", "judge_model is missing; name the model that judges");
     }
-    if (this.#isClosed || this.#runs.size >= RUNNING_MAX) {
-      const message = "too many searches run on this installation; try again in some minutes";
-      return { kind: "refused", code: "unavailable", message };
-    }
+    if (this.#isClosed || this.#runs.size >= RUNNING_MAX) return TOO_MANY;
     if (endsMonthSoon(clock.nowMs())) {
       const message = "the UTC month ends in these minutes; start the search in the next one";
       return { kind: "refused", code: "unavailable", message };
@@ -183,7 +200,7 @@ export class OptimizeRuns {
   #run(
     search: OptimizeSearch,
     asked: Pick<RunOptions, "key" | "prompts" | "maxTokens"> & { readonly by: ChangedBy },
-  ): void {
+  ): Promise<void> {
     const { store, caller, clock, log, callGapMs } = this.#options;
     const run = new SearchRun({ store, caller, clock, log, callGapMs, search, ...asked });
     this.#runs.set(search.searchId, run);
@@ -195,6 +212,7 @@ export class OptimizeRuns {
     });
     // If `close` was called while this search began, the search is ended like all others.
     if (this.#isClosed) run.stop(SHUT_DOWN, byGateway("optimize"));
+    return run.done;
   }
 
   async #sweep(): Promise<void> {
@@ -203,6 +221,12 @@ export class OptimizeRuns {
     if (ended > 0) log.warn({ ended }, "optimize searches without a process were ended");
   }
 }
+
+const TOO_MANY: OptimizeRefusal = {
+  kind: "refused",
+  code: "unavailable",
+  message: "too many searches run on this installation; try again in some minutes",
+};
 
 export type OptimizeSearches = Public<OptimizeRuns>;
 

@@ -91,8 +91,16 @@ export class PostgresTeamStore {
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
     const { rows } = await this.#pool.query<MadeRow>(sql.MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
-      rows.filter((row) => row.kind === kind).map(({ id, name }) => ({ id, name }));
-    return { keys: ofKind("key"), webhooks: ofKind("webhook") };
+      rows
+        .filter((row) => row.kind === kind)
+        .map(({ id, name, is_maker_known }) => ({ id, name, is_maker_known }));
+    const [keys, webhooks] = [ofKind("key"), ofKind("webhook")];
+    const has_more = Math.max(keys.length, webhooks.length) > sql.ROWS_MAX;
+    return {
+      keys: keys.slice(0, sql.ROWS_MAX),
+      webhooks: webhooks.slice(0, sql.ROWS_MAX),
+      has_more,
+    };
   }
 
   async setRole(

@@ -8,6 +8,7 @@ import {
   text,
   type RecordOf,
 } from "../../kernel/index.ts";
+import { MANAGED_SQL } from "../../gateway/index.ts";
 
 /** Limits members and open invitations of one organization, counted together. */
 export const TEAM_MAX = 50;
@@ -31,7 +32,7 @@ export interface NewInvitation {
 /** `last_owner`: an organization must keep one; `not_allowed`: the caller has lost the role. */
 export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 
-const ROWS_MAX = 100;
+export const ROWS_MAX = 100;
 
 /** SQL with these columns must use the aliases `org_member m` and `console_account a`. */
 export const memberColumns = columns({
@@ -98,25 +99,39 @@ export interface PersonRow {
   readonly masked: string | null;
 }
 
-/* Includes keys that the account rotated, since it knows their secrets, and webhooks it changed. */
+/*
+ * Includes keys that the account rotated, since it knows their secrets, and webhooks it changed;
+ * also those of which the log does not say any more who made them. One row more than is shown.
+ */
 export const MADE_BY_SQL = `
-  with made as (
-    select distinct target from change
-    where org_id = $1 and actor_kind = 'account' and actor_id = $2
+  with logged as (
+    select target, bool_or(actor_kind = 'account' and actor_id = $2) as is_own,
+      bool_or(action <> 'alert.destination' or before is null) as is_maker_known
+    from change
+    where org_id = $1
       and action in ('key.create', 'key.rotate', 'alert.destination', 'alert.secret')
+    group by target
+  ), made as (
+    select 'key' as kind, key_id as id, name from api_key
+    where org_id = $1 and disabled_at is null and not ${MANAGED_SQL}
+    union all
+    select 'webhook', destination_id, address from alert_destination
+    where org_id = $1 and channel = 'webhook' and disabled_at is null
+  ), ranked as (
+    select kind, id, name, coalesce(is_own or is_maker_known, false) as is_maker_known,
+      row_number() over (partition by kind order by is_own desc nulls last, name, id) as rank
+    from made left join logged on target = id
+    where is_own or is_maker_known is not true
   )
-  (select 'key' as kind, k.key_id as id, k.name from api_key k join made on target = k.key_id
-  where k.org_id = $1 and k.disabled_at is null order by k.name, k.key_id limit ${ROWS_MAX})
-  union all
-  (select 'webhook', d.destination_id, d.address
-  from alert_destination d join made on target = d.destination_id
-  where d.org_id = $1 and d.channel = 'webhook' and d.disabled_at is null
-  order by d.address, d.destination_id limit ${ROWS_MAX})`;
+  select kind, id, name, is_maker_known from ranked where rank <= ${ROWS_MAX} + 1
+  order by kind, rank`;
 
 export interface MadeRow {
   readonly kind: "key" | "webhook";
   readonly id: string;
   readonly name: string;
+  /** False if the change log has no entry any more that says who made it. */
+  readonly is_maker_known: boolean;
 }
 
 export const EMAILS_SQL = `

@@ -5,6 +5,7 @@ import {
   type ChangedBy,
   type ChangeLog,
   columns,
+  CONNECTIONS_PER_ORG_MAX,
   createRecordId,
   instantMs,
   instantOrNull,
@@ -57,16 +58,20 @@ export class PostgresConnectionStore {
 
   /**
    * Returns `taken` if the key (without a key: the organization itself) already has an active
-   * connection to the provider; undefined if the organization does not exist or the key is not one
-   * of its keys.
+   * connection to the provider; `too_many` if the organization has its maximum, in which disabled
+   * ones count; undefined if it does not exist or the key is not one of its keys.
    */
   async create(
     connection: NewConnection,
     by: ChangedBy,
-  ): Promise<ConnectionSummary | "taken" | undefined> {
+  ): Promise<ConnectionSummary | "taken" | "too_many" | undefined> {
     const { connectionId, orgId, keyId, providerId, name, label, sealedKey } = connection;
     const values = [connectionId, orgId, keyId, providerId, name, label, sealedKey];
     return await this.#changes.write(by, async (client, note) => {
+      // Counts under a lock, so that two concurrent calls cannot both create the last allowed one.
+      await client.query("select from org where org_id = $1 for no key update", [orgId]);
+      const counted = await client.query<{ connections: number }>(COUNT_SQL, [orgId]);
+      if ((counted.rows[0]?.connections ?? 0) >= CONNECTIONS_PER_ORG_MAX) return "too_many";
       const { rows } = await client.query<{ is_known: boolean } & Row>(CREATE_SQL, values);
       const [row] = rows;
       assert(row !== undefined, "a creation answers one row");
@@ -188,6 +193,8 @@ const DISABLE_SQL = `
   where c.connection_id = was.was_id returning ${summaryColumns.sqlOf("c")}, was_disabled_at`;
 
 const wasDisabled = columns({ disabledAtMs: orNull(instantMs("was_disabled_at")) });
+
+const COUNT_SQL = "select count(*)::integer as connections from connection where org_id = $1";
 
 /** Always returns one row, which tells whether the organization and the key exist. */
 const CREATE_SQL = `

@@ -119,8 +119,9 @@ export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
 /** Bytes of a JSON body with a statement, in which each quote and line break takes two bytes. */
 export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
-/** Disabled keys count too. */
+/** Disabled ones count too. */
 export const KEYS_PER_ORG_MAX: number = 1_000;
+export const CONNECTIONS_PER_ORG_MAX: number = 1_000;
 
 export const KEY_MODELS_MAX: number = 100;
 export const KEY_TAGS_MAX: number = 10;

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newKey, withProviderConsole, withPerson } from "./provider-fixture.ts";
+import { runSql } from "../../support/sql.ts";
+import { newcomer, newKey, withProviderConsole, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
 const ann = withPerson(fixture, "ann");
@@ -207,6 +208,22 @@ describe("the requests a minute of a key", () => {
     expect(refused.status).toBe(400);
     expect(textAt(refused.json, "error.message")).toContain("ceiling of 20");
   });
+});
+
+test("a key beyond the maximum is refused with what helps: disabled keys count, and rotating makes no new one", async () => {
+  const full = await fixture.signIn(newcomer("full"));
+  await runSql(
+    fixture.gateway,
+    `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, disabled_at)
+    select $1 || n, $1, sha256(convert_to($1 || n, 'UTF8')), 'tm', 'old', 'console', 20, now()
+    from generate_series(1, 1000) n`,
+    [full.orgId],
+  );
+  const refused = await full.ask("POST /api/console/keys", { body: { name: "one more" } });
+  expect(refused.status).toBe(409);
+  expect(textAt(refused.json, "error.message")).toBe(
+    "your organization has reached its maximum number of keys, and disabled keys count: rotate a key instead of replacing it, or contact support",
+  );
 });
 
 test("disabling a key needs its exact name, is permanent, and cannot be undone", async () => {

@@ -3,7 +3,13 @@ import { describe, expect, test } from "vitest";
 import { callUntil } from "../../support/books.ts";
 import { at, bearer, httpCall, type HttpAnswer, listAt, textAt } from "../../support/http-call.ts";
 import { withResource } from "../../support/with-resource.ts";
-import { newKey, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
+import {
+  newcomer,
+  newKey,
+  withProviderConsole,
+  type Person,
+  withPerson,
+} from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
 const ann = withPerson(fixture, "ann");
@@ -183,6 +189,15 @@ test("an organization may change settings 60 times a minute, including bodies th
   expect((await bea.ask("GET /api/console/limits")).status).toBe(200);
   const ofAnother = await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: null } });
   expect(ofAnother.status).toBe(200);
+});
+
+test("the start of an Optimize search counts as a change of settings, since it stores a search and a key", async () => {
+  const cid = await fixture.signIn(newcomer("cid"));
+  for (let n = 0; n < 60; n += 1) {
+    await cid.ask("PATCH /api/console/org-cap", { body: "not JSON at all" });
+  }
+  const refused = await cid.ask("POST /api/console/optimize", { body: {} });
+  expect([refused.status, at(refused.json, "error.code")]).toEqual([429, "rate_limit"]);
 });
 
 test("a request over a rate limit is recorded with the limit, the amount used and the amount asked", async () => {

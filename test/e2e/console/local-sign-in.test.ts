@@ -235,3 +235,13 @@ test("all organizations together send a limited number of invitations an hour", 
   expect(state).toBe("bound");
   expect(mails.received.length - before).toBeLessThanOrEqual(24);
 });
+
+// It is last, because it uses up what the network may try in a minute.
+test("a network that tries more than 60 unknown sign-in links a minute gets a 429 with retry-after", async () => {
+  const guess = new URL(`/auth/link?t=${"b".repeat(43)}`, await openLink()).href;
+  const pages = await Promise.all(Array.from({ length: 61 }, () => httpCall(guess)));
+  const refused = pages.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused[0]?.headers["retry-after"]).toBe("60");
+  expect((await send(guess)).status).toBe(429);
+});

@@ -429,15 +429,41 @@ describe("a member who is removed or may no longer invite", () => {
     const { json } = await ann.do(`GET /api/console/members/${await idOf(bob)}/made`);
     expect(json).toEqual({
       keys: [
-        { id: made.id, name: "of the maker" },
-        { id: rotated.id, name: "rotated by maker" },
+        { id: made.id, name: "of the maker", is_maker_known: true },
+        { id: rotated.id, name: "rotated by maker", is_maker_known: true },
       ],
-      webhooks: [{ id: hookId, name: url }],
+      webhooks: [{ id: hookId, name: url, is_maker_known: true }],
+      has_more: false,
     });
     const own = (await ann.do(`GET /api/console/members/${await idOf(ann)}/made`)).json;
     expect(at(own, "webhooks")).toMatchObject([{ name: url }]);
   });
+
+  test("has active keys and webhooks listed whose makers the change log does not name any more, and is told when there are more", async () => {
+    const ann = await signedIn("archivist");
+    const bob = await joined(ann, "veteran", "owner");
+    const made = async (): Promise<unknown> =>
+      (await ann.do(`GET /api/console/members/${await idOf(bob)}/made`)).json;
+    expect(await made()).toEqual({ keys: [], webhooks: [], has_more: false });
+    // A row that no entry of the log is about, as after `changes retire`.
+    await runSql(fixture.gateway, OLD_WEBHOOK_SQL, [ann.orgId]);
+    await runSql(fixture.gateway, OLD_KEYS_SQL, [ann.orgId, 1, 1]);
+    const is_maker_known = false;
+    expect(await made()).toEqual({
+      keys: [{ id: `${ann.orgId}-1`, name: "old 1", is_maker_known }],
+      webhooks: [{ id: `${ann.orgId}-hook`, name: "https://8.8.8.8/old", is_maker_known }],
+      has_more: false,
+    });
+    await runSql(fixture.gateway, OLD_KEYS_SQL, [ann.orgId, 2, 101]);
+    expect(await made()).toMatchObject({ keys: { length: 100 }, has_more: true });
+  });
 });
+
+const OLD_WEBHOOK_SQL = `insert into alert_destination (destination_id, org_id, channel, address)
+  values ($1 || '-hook', $1, 'webhook', 'https://8.8.8.8/old')`;
+const OLD_KEYS_SQL = `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+  select $1 || '-' || n, $1, sha256(convert_to($1 || n, 'UTF8')), 'abcd', 'old ' || n, 'console', 20
+  from generate_series($2::integer, $3::integer) n`;
 
 describe("the change log", () => {
   async function linesOf(person: Person): Promise<readonly unknown[]> {

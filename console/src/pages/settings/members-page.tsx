@@ -164,24 +164,28 @@ function RemoveDialog(props: {
   );
 }
 
-/** Keys and webhooks that the member created or rotated. They keep working after the removal. */
+/** Keys and webhooks that the member made, or may have made. They keep working after the removal. */
 function Staying({ accountId }: { readonly accountId: string }) {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },
   });
   if (made.isError) return <Fault error={made.error} />;
   if (made.data === undefined) return null;
-  const { keys, webhooks } = made.data;
+  const { keys, webhooks, has_more: hasMore } = made.data;
   const names = [
-    ...keys.map(({ id, name }) => ({ id, text: `Key ${name}` })),
-    ...webhooks.map(({ id, name }) => ({ id, text: `Webhook ${name}` })),
+    ...keys.map((each) => ({ ...each, kind: "Key" })),
+    ...webhooks.map((each) => ({ ...each, kind: "Webhook" })),
   ];
   if (names.length === 0) return null;
   return (
     <ul aria-label="What stays" style={{ overflowWrap: "anywhere" }}>
-      {names.map(({ id, text }) => (
-        <li key={id}>{text}</li>
+      {names.map(({ id, kind, name, is_maker_known: isMakerKnown }) => (
+        <li key={id}>
+          {kind} {name}
+          {isMakerKnown ? "" : " (maker not known any more)"}
+        </li>
       ))}
+      {hasMore ? <li>More than fit in this list: see the pages of keys and alerts</li> : null}
     </ul>
   );
 }

@@ -263,6 +263,7 @@ export const priceRoutes = {
   "GET /api/console/price-changes": {
     summary: "Announced price changes of models that the organization used in the last 30 days",
     needs: "read",
+    gate: "none",
     answer: PriceChanges,
   },
 } as const;

@@ -173,6 +173,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   can_webhook: "whether secrets of webhooks can be stored",
   account_id: "the account's id",
   joined_at: "when the member joined",
+  is_maker_known: "whether the change log still says who made it",
   is_you: "whether it is the account that asks",
   mailed_at: "when its last e-mail was sent; null: none was",
   keys: "keys that the member made or rotated",

@@ -48,6 +48,7 @@ export const listingFigureRoutes = {
     summary:
       "How listings served the organization's own calls, with history for one model or provider",
     needs: "read",
+    gate: "none",
     query,
     answer: Type.Object({ from: Instant, ...Figured }),
   },

@@ -51,11 +51,12 @@ export const SentInvitation = Type.Object({
 });
 export type SentInvitation = Static<typeof SentInvitation>;
 
-const Made = List(Type.Object({ id: Id, name: Type.String() }));
+const Made = List(Type.Object({ id: Id, name: Type.String(), is_maker_known: Type.Boolean() }));
 
 export const MadeByMember = Type.Object({
   keys: Made,
   webhooks: Made,
+  has_more: Type.Boolean(),
 });
 export type MadeByMember = Static<typeof MadeByMember>;
 
@@ -84,7 +85,7 @@ export const memberRoutes = {
   },
   "GET /api/console/members/:account_id/made": {
     summary:
-      "The keys and webhooks that a member created or rotated, which stay when the member is removed",
+      "The keys and webhooks that a member created or rotated, or whose maker is not known any more; they stay when the member is removed",
     needs: "members",
     answer: MadeByMember,
   },

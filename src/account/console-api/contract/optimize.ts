@@ -1,6 +1,17 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Fields, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import {
+  Count,
+  Fields,
+  Id,
+  Instant,
+  Name,
+  nullable,
+  oneOf,
+  setting,
+  Usd,
+  UsdInput,
+} from "./shared.ts";
 
 const OptimizeObjective = oneOf("lowest_cost", "fastest", "best_judged");
 
@@ -99,7 +110,7 @@ export const optimizeRoutes = {
   },
   "POST /api/console/optimize": {
     summary: "Starts a search with a managed key whose cap is the budget",
-    needs: "keys",
+    ...setting("keys"),
     body: Fields({ name: Name, objective: OptimizeObjective, ...calls, budget_usd: UsdInput }),
     answer: OptimizeSearch,
   },

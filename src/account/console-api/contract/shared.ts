@@ -36,8 +36,11 @@ interface RouteShape {
   readonly summary: string;
   /** The route changes a setting, and counts as one of the organization's changes per minute. */
   readonly isSetting?: true;
-  /** The gate of a slow route; it limits how many requests of an organization run at a time. */
-  readonly gate?: "reads" | "checks" | "payments";
+  /**
+   * The gate limits how many requests of an organization run at a time. Default: `rest`, of an
+   * account; `none` for settings, and for handlers that take a turn only for what is not cached.
+   */
+  readonly gate?: "reads" | "checks" | "payments" | "none";
   /** The entries that the route may write to the change log; `[]` if it only sends or reads. */
   readonly changes?: readonly ActionName[];
   readonly command?: CommandFace;
