@@ -87,7 +87,6 @@ export class AccountNotices {
     const client = openClient(this.#address, {
       application_name: "tokenmarket notices",
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
     });
     client.on("error", () => this.#lost(client));
     client.on("end", () => this.#lost(client));

@@ -1,10 +1,18 @@
+import { Socket } from "node:net";
+
 import type { Pool } from "pg";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { databaseOfTest, HOSTILE_SETTINGS, runOnce } from "../../../test/support/postgres.ts";
 import { silentLog } from "../../../test/support/silent-log.ts";
 import { startTcpProxy } from "../../../test/support/tcp-proxy.ts";
-import { beginLocally, liftTimeLimits, openPool, openSharedPool } from "./connection.ts";
+import {
+  beginLocally,
+  liftTimeLimits,
+  openClient,
+  openPool,
+  openSharedPool,
+} from "./connection.ts";
 import { asOnlyRunner, RUNNER_TIMES } from "./migrate.ts";
 import { missingSettings, POOL_STATEMENT_TIMEOUT_MS, settleRole } from "./session-settings.ts";
 import { inTransaction } from "./transaction.ts";
@@ -131,6 +139,30 @@ test("statements are limited again on a connection whose limits were lifted", as
   proxy.lose();
   expect(await faultAfterLimit(pool.query("select 1"))).toMatchObject(SILENCE);
 });
+
+test.each([
+  {
+    name: "of a pool",
+    connect: async (url: string) => await ended(openPool(url, silentLog)).query("select 1"),
+  },
+  {
+    name: "of its own",
+    connect: async (url: string) => {
+      const client = openClient(url, {});
+      await client.connect();
+      await client.end();
+    },
+  },
+])(
+  "this process asks after ten quiet seconds whether a connection $name still stands",
+  async ({ connect }) => {
+    const url = await databaseOfTest();
+    const asked = vi.spyOn(Socket.prototype, "setKeepAlive");
+    onTestFinished(() => asked.mockRestore());
+    await connect(url);
+    expect(asked.mock.calls).toEqual([[true, 10_000]]);
+  },
+);
 
 test("the server ends a session within a minute after its host has vanished, with its locks", async () => {
   const pool = ended(openPool(await databaseOfTest(), silentLog));

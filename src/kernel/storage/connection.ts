@@ -45,11 +45,11 @@ function poolAddress(address: DatabaseAddress): {
 /** Returns a client that is not connected yet. */
 export function openClient(
   address: DatabaseAddress,
-  config: Omit<ClientConfig, "connectionString" | "password">,
+  config: Omit<ClientConfig, "connectionString" | "password" | "keepAlive">,
 ): Client {
   const { connectionString, Client: AskingClient = Client } = poolAddress(address);
   const Made = AskingClient as typeof Client;
-  return new Made({ ...config, connectionString });
+  return new Made({ ...KEEP_ALIVE, ...config, connectionString });
 }
 
 /** The driver ignores a password function beside a connection string, so this class sets it. */
@@ -63,7 +63,8 @@ function askingClient({ password }: AskedAddress): typeof Client {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const KEEP_ALIVE_AFTER_MS = 10_000;
+/** Ends a connection whose server vanished while the connection was quiet. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 /** How long a server may be silent after a statement's time limit before it counts as lost. */
 const SILENCE_MS = 2_000;
 
@@ -195,8 +196,7 @@ export function poolUse({ totalCount, idleCount, waitingCount }: Pool): PoolUse 
 function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   const pool = new Pool({
     ...config,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    ...KEEP_ALIVE,
     types: bigintTypes,
     allowExitOnIdle: true,
   });
