@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
+import { systemClock } from "../../../src/kernel/core/time.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import {
   at,
@@ -12,10 +13,14 @@ import {
 } from "../../support/http-call.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
+import { runOnce } from "../../support/postgres.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const mails = withResource(() => startMailServer());
+/** How far the clock of the instance is ahead of the database's. */
+let aheadMs = 0;
 const fixture = withConsole(() => ({
+  clock: { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs },
   settings: {
     logLevel: "trace",
     ...mails.settings,
@@ -234,4 +239,21 @@ test("all organizations together send a limited number of invitations an hour", 
   }
   expect(state).toBe("bound");
   expect(mails.received.length - before).toBeLessThanOrEqual(24);
+});
+
+test("an instance whose clock is an hour ahead begins no new hour of invitations", async () => {
+  const browser = new CookieBrowser();
+  await signIn(browser, "early@example.com");
+  aheadMs = 3_600_000;
+  const full =
+    "update invitation_hour set hour = floor(extract(epoch from now()) / 3600), mails = 12";
+  let state: unknown = "sent";
+  // The hour of the database may end before the first invitation.
+  for (let nr = 0; nr < 2 && state === "sent"; nr += 1) {
+    await runOnce(fixture.gateway.config.databaseUrl, full);
+    const body = { email: `late${nr}@example.com`, role: "viewer" };
+    state = at((await ask(browser, "POST /api/console/invitations", body)).json, "mail");
+  }
+  aheadMs = 0;
+  expect(state).toBe("bound");
 });
