@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { queryOne } from "../kernel/index.ts";
+import { liftTimeLimits, queryOne } from "../kernel/index.ts";
 import { readBlocks } from "./audit/checkpoint-store.ts";
 
 /** Thrown for a day whose facts cannot be read. The message says why. */
@@ -17,7 +17,7 @@ export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string>
   const client = await pool.connect();
   try {
     await client.query("begin isolation level repeatable read, read only");
-    await client.query("set local statement_timeout = 0");
+    await liftTimeLimits(client);
     // The table is locked before the snapshot: a day that is retired in between would be missing.
     await client.query("lock table attempt in access share mode");
     const { first, end } = await readIds(client, day);

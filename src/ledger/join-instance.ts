@@ -50,12 +50,14 @@ export async function joinInstance(pool: Pool, name: string, leaseMs: number): P
  * dead if its lease has ended, or if it was a process of this machine that is gone.
  */
 export async function takeOverDeadInstances(pool: Pool): Promise<readonly string[]> {
-  const neighbours = await pool.query<{ process: string }>(
-    "select process from instance where host = $1",
-    [hostIdentity()],
-  );
+  const host = hostIdentity();
+  const neighbours = await queryInTime<{ process: string }>(pool, {
+    text: "select process from instance where host = $1",
+    values: [host],
+  });
   const gone = neighbours.rows.map((row) => row.process).filter((process) => !isAlive(process));
-  const taken = await pool.query<{ instance_id: string }>(TAKE_OVER_SQL, [hostIdentity(), gone]);
+  const taking = { text: TAKE_OVER_SQL, values: [host, gone] };
+  const taken = await queryInTime<{ instance_id: string }>(pool, taking);
   return taken.rows.map((row) => row.instance_id);
 }
 

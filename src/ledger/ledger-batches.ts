@@ -221,7 +221,6 @@ export class LaneConnection {
     const client = openClient(connectionString, {
       application_name: `tokenmarket ${name}`,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
     });
     client.on("error", (error) => {
       this.#options.log.warn({ err: error, lane: name }, "a ledger connection was lost");

@@ -14,6 +14,7 @@ import {
   integer,
   instant,
   inTransaction,
+  liftTimeLimits,
   parseUsd,
   queryOne,
   recordChanges,
@@ -65,7 +66,7 @@ export async function reopenBooks(
   );
   try {
     const { books, recorded } = await inTransaction(pool, async (client) => {
-      await client.query("set local statement_timeout = 0");
+      await liftTimeLimits(client);
       const values = [
         reason,
         openAttempts,

@@ -12,10 +12,12 @@ import { identifyProcess } from "../../src/kernel/storage/process-identity.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { freshDatabase, withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { urlThrough, withProxyTo } from "../support/tcp-proxy.ts";
 
 const PATIENCE = { timeout: 15_000, interval: 50 };
 
 const backend = withPricedBackend();
+const proxy = withProxyTo(backend);
 
 function open(
   instanceName: string,
@@ -99,6 +101,21 @@ test("a dead process of this machine is taken over without waiting for its lease
   expect(await backend.ledgerBatchStore.takeOverDeadInstances()).toEqual(["gone"]);
   expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
 });
+
+test(
+  "dead instances are looked for again in seconds after a server fell silent without a word",
+  PATIENCE,
+  async () => {
+    const connectionString = urlThrough(proxy, backend).href;
+    const behind = openPostgresBackend({ connectionString, log: silentLog, poolMax: 1 });
+    onTestFinished(() => behind.close());
+    const store = behind.ledgerBatchStore;
+    expect(await store.takeOverDeadInstances()).toEqual([]);
+    proxy.lose();
+    await expect(store.takeOverDeadInstances()).rejects.toThrow("Query read timeout");
+    expect(await store.takeOverDeadInstances()).toEqual([]);
+  },
+);
 
 test("a second process under the same name gets a separate name and number", async () => {
   const first = await backend.ledgerBatchStore.join("twin", LEASE_MS);

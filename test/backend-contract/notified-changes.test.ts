@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
@@ -7,7 +7,7 @@ import { microUsd } from "../../src/kernel/core/money.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { freshDatabase } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
-import { urlThrough, withProxyTo } from "../support/tcp-proxy.ts";
+import { startTcpProxy, urlThrough, withProxyTo } from "../support/tcp-proxy.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
 
@@ -73,4 +73,21 @@ describe("while no database notice arrives", () => {
       expect(notified).toEqual([undefined]);
     },
   );
+});
+
+test("a connection for notices whose server falls silent as it begins is replaced in seconds", async () => {
+  const { hostname: host, port } = new URL(database.connectionString);
+  let listens = 0;
+  const losing = await startTcpProxy({ host, port: Number(port) }, () => (piece) => {
+    if (piece.includes("listen ") && ++listens === 1) losing.lose();
+  });
+  const behind = open(urlThrough(losing, database).href);
+  onTestFinished(async () => {
+    await losing.close();
+    await behind.close();
+  });
+  const told: unknown[] = [];
+  await behind.accountNotices.start((orgId) => told.push(orgId));
+  await expect.poll(() => told, { timeout: 5_000 }).toEqual([undefined]);
+  expect(listens).toBe(2);
 });

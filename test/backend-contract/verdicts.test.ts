@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import type { ListingVerdict } from "../../src/gateway/verification/postgres-verdict-store.ts";
 import { withBackend, withOtherBackend } from "../support/postgres.ts";
@@ -52,3 +52,25 @@ test("the latest verdicts include those that another process recorded", async ()
   const after = await verdictStore.latest();
   expect(after.find(({ modelId }) => modelId === "m")).toEqual(later);
 });
+
+test.each([
+  { when: "before", runIsLaterMs: 0, isStillSuspect: true },
+  { when: "after", runIsLaterMs: 10_000, isStillSuspect: false },
+])(
+  "a run that began $when a listing became suspect is known as such though its host is an hour ahead",
+  async ({ when, runIsLaterMs, isStillSuspect }) => {
+    const { verdictStore } = backend;
+    const now = Date.now;
+    const ahead = vi.spyOn(Date, "now").mockImplementation(() => now() + 60 * MINUTE_MS);
+    onTestFinished(() => ahead.mockRestore());
+    const broken = { substituted: 3, usageMissing: 0, usageImpossible: 0, boundExceeded: 0 };
+    const breaches = { answers: 9, ...broken, wrongFinish: 0, unreadable: 0 };
+    const listing = { providerId: "lab", modelId: `suspect ${when}` };
+    const checkedAtMs = Date.now() + runIsLaterMs;
+    await verdictStore.suspect(listing, breaches);
+    const passed = { ...verdict("lab", listing.modelId, 0), verdict: "pass" as const, checkedAtMs };
+    await verdictStore.record([passed], testOperator);
+    const suspects = await verdictStore.suspects();
+    expect(suspects.some(({ modelId }) => modelId === listing.modelId)).toBe(isStillSuspect);
+  },
+);

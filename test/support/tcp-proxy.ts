@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listenLocally } from "./local-server.ts";
-import type { FreshDatabase } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";
 
 /**
@@ -14,6 +13,10 @@ type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
 export interface TcpTarget {
   readonly host: string;
   readonly port: number;
+}
+
+interface ProxiedDatabase {
+  readonly connectionString: string;
 }
 
 export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
@@ -74,14 +77,14 @@ export async function startTcpProxy(first: TcpTarget, reader?: () => (piece: Buf
   };
 }
 
-export function withProxyTo(database: FreshDatabase, reader?: () => (piece: Buffer) => void) {
+export function withProxyTo(database: ProxiedDatabase, reader?: () => (piece: Buffer) => void) {
   return withResource(() => {
     const { hostname, port } = new URL(database.connectionString);
     return startTcpProxy({ host: hostname, port: Number(port) }, reader);
   });
 }
 
-export function urlThrough(proxy: TcpProxy, database: FreshDatabase): URL {
+export function urlThrough(proxy: TcpProxy, database: ProxiedDatabase): URL {
   const url = new URL(database.connectionString);
   url.port = String(proxy.port);
   return url;

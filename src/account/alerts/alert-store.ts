@@ -79,7 +79,7 @@ export interface NewDestination extends Pick<
 > {
   readonly sealedSecret?: Buffer;
   /** Set if the reader must confirm the address; `hash` hashes the token in the e-mailed link. */
-  readonly confirm?: { readonly hash: Buffer; readonly nowMs: number; readonly perHourMax: number };
+  readonly confirm?: { readonly hash: Buffer; readonly perHourMax: number };
 }
 
 export const linkedColumns = columns({

@@ -39,14 +39,22 @@ export const ADD_SQL = `
 export const LOCK_ADDRESS_SQL =
   "select pg_advisory_xact_lock(hashtextextended('tokenmarket alert address ' || lower($1), 0))";
 
+const HOUR_SQL = "floor(extract(epoch from now()) / 3600)";
+
+/** Counts one e-mail in the hour of the database's clock, unless that hour has `max` already. */
+export function countMailSql(max: string): string {
+  return `
+    update invitation_hour set hour = ${HOUR_SQL},
+      mails = 1 + case when hour = ${HOUR_SQL} then mails else 0 end
+    where (hour <> ${HOUR_SQL} or mails < ${max})`;
+}
+
 /*
  * Counts one confirmation e-mail in the hourly limit that confirmations share with the invitations
  * of all organizations. Changes no row if that limit is reached, or the 24-hour limit of the
  * mailbox or of the organization.
  */
-export const CLAIM_CONFIRMATION_SQL = `
-  update invitation_hour set hour = $3, mails = 1 + case when hour = $3 then mails else 0 end
-  where (hour <> $3 or mails < $4)
+export const CLAIM_CONFIRMATION_SQL = `${countMailSql("$3")}
     and (select count(*) filter (where lower(address) = lower($2)) < ${ADDRESS_MAILS_MAX}
         and count(*) filter (where org_id = $1) < ${ORG_MAILS_MAX}
       from alert_destination

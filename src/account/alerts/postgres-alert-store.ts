@@ -250,14 +250,12 @@ type Counted = Readonly<Record<"count", bigint>>;
 async function mayAsk(
   client: PoolClient,
   { orgId, address }: { readonly orgId: OrgId; readonly address: string },
-  { nowMs, perHourMax }: { readonly nowMs: number; readonly perHourMax: number },
+  { perHourMax }: { readonly perHourMax: number },
 ): Promise<boolean> {
   await client.query(sql.LOCK_ADDRESS_SQL, [address]);
-  const bounds = [orgId, address, Math.floor(nowMs / HOUR_MS), perHourMax];
+  const bounds = [orgId, address, perHourMax];
   return (await client.query(sql.CLAIM_CONFIRMATION_SQL, bounds)).rowCount === 1;
 }
-
-const HOUR_MS = 3_600_000;
 
 /**
  * A trigger turns on default alerts for an organization's first owner with a verified address.

@@ -164,7 +164,7 @@ async function addEmail(
   } as const;
   const { token, hash } = createBrowserToken();
   const { mailsPerHourMax: perHourMax } = alerts;
-  const asked = { confirm: { hash, nowMs: deps.clock.nowMs(), perHourMax } };
+  const asked = { confirm: { hash, perHourMax } };
   const destination = isOwn ? wanted : { ...wanted, ...asked };
   const added = await alerts.store.addDestination(orgId, destination, by);
   if (!isOwn && typeof added !== "string") {

@@ -85,12 +85,10 @@ export class Invitations {
     // Browsers send the part after `#` to no server, so no request log contains the token.
     const link = `${consoleUrl()}/join#${token}`;
     if (mailer === undefined) return { invitation: made, link, mail: "off" };
-    const nowMs = clock.nowMs();
-    const when = { nowMs, perHourMax: mailsPerHourMax };
-    if (!(await store.claimMail(made.invitationId, when))) {
+    if (!(await store.claimMail(made.invitationId, mailsPerHourMax))) {
       return { invitation: made, link, mail: "bound" };
     }
-    const invitation = { ...made, mailedAtMs: nowMs };
+    const invitation = { ...made, mailedAtMs: clock.nowMs() };
     const { kind } = await mailer.send(invitationMail(made, from, link));
     return { invitation, link, mail: kind === "sent" ? "sent" : "failed" };
   }

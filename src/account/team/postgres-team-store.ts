@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import type { MadeByMember } from "../console-api/contract/members.ts";
 import { findNewAlerts, removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
 import { chooseOrgName } from "../identity/plain-text.ts";
-import { CREATE_ORG_SQL, createdOrg, HOUR_MS } from "../../gateway/index.ts";
+import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
 import {
   byGateway,
   type Change,
@@ -205,12 +205,8 @@ export class PostgresTeamStore {
   }
 
   /** Counts one e-mail before it is sent; false if a limit per 24 hours or per hour is reached. */
-  async claimMail(
-    invitationId: string,
-    { nowMs, perHourMax }: { readonly nowMs: number; readonly perHourMax: number },
-  ): Promise<boolean> {
-    const bounds = [ORG_MAILS_MAX, ADDRESS_MAILS_MAX, Math.floor(nowMs / HOUR_MS), perHourMax];
-    const values = [invitationId, new Date(nowMs), ...bounds];
+  async claimMail(invitationId: string, perHourMax: number): Promise<boolean> {
+    const values = [invitationId, ORG_MAILS_MAX, ADDRESS_MAILS_MAX, perHourMax];
     const { rowCount } = await this.#pool.query(sql.CLAIM_MAIL_SQL, values);
     return rowCount === 1;
   }

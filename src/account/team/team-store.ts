@@ -9,6 +9,7 @@ import {
   type RecordOf,
 } from "../../kernel/index.ts";
 import { MANAGED_SQL } from "../../gateway/index.ts";
+import { countMailSql } from "../alerts/destination-sql.ts";
 
 /** Limits members and open invitations of one organization, counted together. */
 export const TEAM_MAX = 50;
@@ -187,18 +188,17 @@ export const CLAIM_MAIL_SQL = `
     select i.invitation_id from org_invitation i
     where i.invitation_id = $1 and i.ended_at is null
       and (select coalesce(sum(o.mails), 0) from org_invitation o where o.org_id = i.org_id
-        and o.mailed_at > $2::timestamptz - interval '24 hours') < $3
+        and o.mailed_at > now() - interval '24 hours') < $2
       and (select coalesce(sum(o.mails), 0) from org_invitation o where o.email_norm = i.email_norm
-        and o.mailed_at > $2::timestamptz - interval '24 hours') < $4
+        and o.mailed_at > now() - interval '24 hours') < $3
   ), counted as (
-    update invitation_hour set hour = $5, mails = 1 + case when hour = $5 then mails else 0 end
-    where (hour <> $5 or mails < $6) and exists (select from allowed)
+    ${countMailSql("$4")} and exists (select from allowed)
     returning hour
   )
   update org_invitation i set
-    mails = 1 + case when i.mailed_at > $2::timestamptz - interval '24 hours' then i.mails
+    mails = 1 + case when i.mailed_at > now() - interval '24 hours' then i.mails
       else 0 end,
-    mailed_at = $2
+    mailed_at = now()
   from allowed, counted where i.invitation_id = allowed.invitation_id and i.ended_at is null`;
 
 export const ACCEPT_SQL = `

@@ -2,7 +2,13 @@ import { randomUUID } from "node:crypto";
 
 import type { Client, Pool } from "pg";
 
-import { type Logger, type OrgId, type DatabaseAddress, openClient } from "../../kernel/index.ts";
+import {
+  type Logger,
+  type OrgId,
+  type DatabaseAddress,
+  openClient,
+  queryInTime,
+} from "../../kernel/index.ts";
 
 /** PostgreSQL channel on which the triggers of `functions.sql` announce changed organizations. */
 export const ACCOUNT_CHANNEL = "tokenmarket_account";
@@ -87,14 +93,13 @@ export class AccountNotices {
     const client = openClient(this.#address, {
       application_name: "tokenmarket notices",
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
     });
     client.on("error", () => this.#lost(client));
     client.on("end", () => this.#lost(client));
     client.on("notification", ({ payload = "" }) => this.#receive(payload));
     try {
       await client.connect();
-      await client.query(`listen ${ACCOUNT_CHANNEL}`);
+      await queryInTime(client, { text: `listen ${ACCOUNT_CHANNEL}` });
     } catch (err) {
       this.#log.warn({ err }, "notifications of other processes are not received at the moment");
       this.#drop(client);

@@ -7,6 +7,7 @@ import {
   columns,
   type RecordOf,
   type Row,
+  systemClock,
   text,
   opaque,
 } from "../../kernel/index.ts";
@@ -64,7 +65,7 @@ export class PostgresVerdictStore {
 
   /**
    * Records all of these verdicts, or none; skips those that are recorded already. If a run passed,
-   * or only warned, its listing is no longer suspect, unless it became so after the run.
+   * or only warned, its listing is no longer suspect, unless it became so after the run began.
    */
   async record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void> {
     if (verdicts.length === 0) return;
@@ -79,7 +80,7 @@ export class PostgresVerdictStore {
       verdicts.map(({ checks }) => JSON.stringify(checks)),
     ];
     await this.#changes.write(by, async (client, note) => {
-      await client.query(RECORD_SQL, values);
+      await client.query(RECORD_SQL, [...values, new Date(systemClock.nowMs())]);
       for (const { verdict, source, checkedAtMs, manifestSha256, ...listing } of verdicts) {
         const checked_at = new Date(checkedAtMs).toISOString();
         const after = { verdict, source, checked_at, manifest_sha256: manifestSha256 };
@@ -135,7 +136,7 @@ function toTarget({ providerId, modelId }: ListingName): string {
 
 const VERSION_SQL = "select version from verdict_version";
 
-const RECORD_SQL = `select record_verdicts($1, $2, $3, $4, $5, $6, $7, $8)`;
+const RECORD_SQL = `select record_verdicts($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
 /** Inconclusive verdicts sort last, so that they do not replace an earlier conclusive one. */
 const LATEST_SQL = `

@@ -102,8 +102,10 @@ export const SETTINGS = {
   providerKeyOrigins: text("provider_key_origins", "", {
     doc:
       "`NAME=origin` pairs, separated by commas. A variable listed here is sent as a provider key to " +
-      "these origins only. A variable that is not listed is bound to the first origin that a manifest " +
-      "names it for, for as long as a manifest of that origin names it.",
+      "these origins only. A variable that is not listed is bound to one origin: at a start, that of the " +
+      "first manifest by file name that names it; later, the origin keeps it for as long as a manifest " +
+      "of that origin names it. So list a variable that manifests of two origins name: an instance that " +
+      "starts may bind it to another origin than those that run.",
   }),
   keyCacheMs: integer("auth.key_cache_ms", KEY_CACHE_MS, {
     min: 0,

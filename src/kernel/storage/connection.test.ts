@@ -1,10 +1,21 @@
+import { Socket } from "node:net";
+
 import type { Pool } from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { databaseOfTest, HOSTILE_SETTINGS, runOnce } from "../../../test/support/postgres.ts";
 import { silentLog } from "../../../test/support/silent-log.ts";
-import { beginLocally, openPool, openSharedPool } from "./connection.ts";
-import { missingSettings, settleRole } from "./session-settings.ts";
+import { startTcpProxy } from "../../../test/support/tcp-proxy.ts";
+import {
+  beginLocally,
+  liftTimeLimits,
+  openClient,
+  openPool,
+  openSharedPool,
+} from "./connection.ts";
+import { asOnlyRunner, RUNNER_TIMES } from "./migrate.ts";
+import { missingSettings, POOL_STATEMENT_TIMEOUT_MS, settleRole } from "./session-settings.ts";
+import { inTransaction } from "./transaction.ts";
 
 test("a connection lost between two statements fails the next statement, not the program", async () => {
   const pool = ended(openPool(await databaseOfTest(), silentLog));
@@ -57,6 +68,130 @@ test("a session keeps the server's read-only mode and its stricter synchronous c
   ]);
   await expect(pool.query("create table written ()")).rejects.toThrow(/read-only transaction/);
 });
+
+const LIMIT_MS = POOL_STATEMENT_TIMEOUT_MS + 2_000;
+const SILENCE = { message: expect.stringContaining("Query read timeout") as string };
+
+describe("a server that falls silent without closing its connections", () => {
+  const OPENED = [
+    { name: "a pool", open: openPool },
+    { name: "a pool behind a pooler", open: openSharedPool },
+  ];
+
+  test.each(OPENED)("fails a statement of $name soon after its time limit", async ({ open }) => {
+    const { pool, proxy } = await poolThroughProxy(open);
+    await pool.query("select 1");
+    proxy.lose();
+    expect(await faultAfterLimit(pool.query("select 1"))).toMatchObject(SILENCE);
+    expect((await pool.query("select 1")).rowCount).toBe(1);
+  });
+
+  test("is not asked on the same connection again, even if that was released as good", async () => {
+    const { pool, proxy } = await poolThroughProxy(openPool);
+    const lent = await pool.connect();
+    await lent.query("begin");
+    proxy.lose();
+    expect(await faultAfterLimit(lent.query("select 1"))).toMatchObject(SILENCE);
+    await expect(lent.query("rollback")).rejects.toThrow(/terminated|not queryable/);
+    lent.release();
+    expect((await pool.query("select 1")).rowCount).toBe(1);
+  });
+
+  const UNLIMITED = [
+    {
+      name: "a transaction without time limits",
+      work: (pool: Pool, begun: () => void) =>
+        inTransaction(pool, async (client) => {
+          await liftTimeLimits(client);
+          begun();
+          await client.query("select 1");
+        }),
+    },
+    {
+      name: "a migration",
+      work: (pool: Pool, begun: () => void) =>
+        asOnlyRunner(pool, RUNNER_TIMES, async (client) => {
+          begun();
+          await client.query("select 1");
+        }),
+    },
+  ];
+
+  test.each(UNLIMITED)("is awaited by $name, whose statements may be long", async ({ work }) => {
+    const { pool, proxy } = await poolThroughProxy(openPool);
+    let isOver = false;
+    let done: Promise<unknown> = Promise.resolve();
+    await new Promise<void>((begun) => {
+      done = work(pool, begun).finally(() => (isOver = true));
+    });
+    proxy.lose();
+    await vi.advanceTimersByTimeAsync(2 * LIMIT_MS);
+    expect(isOver).toBe(false);
+    proxy.set("down");
+    await expect(done).rejects.toThrow(/terminated|ECONNRESET/);
+  });
+});
+
+test("statements are limited again on a connection whose limits were lifted", async () => {
+  const { pool, proxy } = await poolThroughProxy(openPool);
+  await inTransaction(pool, liftTimeLimits);
+  expect(pool.idleCount).toBe(1);
+  proxy.lose();
+  expect(await faultAfterLimit(pool.query("select 1"))).toMatchObject(SILENCE);
+});
+
+test.each([
+  {
+    name: "of a pool",
+    connect: async (url: string) => await ended(openPool(url, silentLog)).query("select 1"),
+  },
+  {
+    name: "of its own",
+    connect: async (url: string) => {
+      const client = openClient(url, {});
+      await client.connect();
+      await client.end();
+    },
+  },
+])(
+  "this process asks after ten quiet seconds whether a connection $name still stands",
+  async ({ connect }) => {
+    const url = await databaseOfTest();
+    const asked = vi.spyOn(Socket.prototype, "setKeepAlive");
+    onTestFinished(() => asked.mockRestore());
+    await connect(url);
+    expect(asked.mock.calls).toEqual([[true, 10_000]]);
+  },
+);
+
+test("the server ends a session within a minute after its host has vanished, with its locks", async () => {
+  const pool = ended(openPool(await databaseOfTest(), silentLog));
+  const shown = ["idle", "interval", "count"].map((name) => `'tcp_keepalives_${name}'`);
+  const sql = `select string_agg(setting, ' ') as is from pg_settings where name in (${shown.join()})`;
+  expect((await pool.query(sql)).rows).toEqual([{ is: "3 30 10" }]);
+});
+
+/** Returns the fault of a statement once its time limits have passed. */
+async function faultAfterLimit(asked: Promise<unknown>): Promise<unknown> {
+  const fault = asked.catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(LIMIT_MS);
+  return await fault;
+}
+
+/** A pool on fake time whose connections lead through a proxy. */
+async function poolThroughProxy(open: typeof openPool) {
+  const url = new URL(await databaseOfTest());
+  const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  const pool = open(url.href, silentLog);
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    await proxy.close();
+    await pool.end();
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  return { pool, proxy };
+}
 
 /** A database whose sessions begin with these settings. */
 async function databaseWith(settings: Readonly<Record<string, string>>): Promise<string> {

@@ -45,11 +45,11 @@ function poolAddress(address: DatabaseAddress): {
 /** Returns a client that is not connected yet. */
 export function openClient(
   address: DatabaseAddress,
-  config: Omit<ClientConfig, "connectionString" | "password">,
+  config: Omit<ClientConfig, "connectionString" | "password" | "keepAlive">,
 ): Client {
   const { connectionString, Client: AskingClient = Client } = poolAddress(address);
   const Made = AskingClient as typeof Client;
-  return new Made({ ...config, connectionString });
+  return new Made({ ...KEEP_ALIVE, ...config, connectionString });
 }
 
 /** The driver ignores a password function beside a connection string, so this class sets it. */
@@ -63,9 +63,10 @@ function askingClient({ password }: AskedAddress): typeof Client {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const KEEP_ALIVE_AFTER_MS = 10_000;
-/** How long a report waits beyond the statement timeout before it gives up its connection. */
-const REPORT_SILENCE_MS = 2_000;
+/** Ends a connection whose server vanished while the connection was quiet. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+/** How long a server may be silent after a statement's time limit before it counts as lost. */
+const SILENCE_MS = 2_000;
 
 /** Parses int8 and numeric as bigint, and all other types as the driver does by default. */
 const bigintTypes: CustomTypesConfig = {
@@ -90,8 +91,28 @@ export async function beginLocally(client: ClientBase, limits: SessionLimits): P
   await client.query(settingsSql(limits, "transaction"));
 }
 
+/**
+ * Lifts the time limits, of the server and of this process, on the statements of a transaction or
+ * session. This process limits the connection's statements again when it is borrowed next.
+ */
+export async function liftTimeLimits(
+  client: ClientBase,
+  of: "local" | "session" = "local",
+): Promise<void> {
+  await client.query(`set ${of} statement_timeout = 0`);
+  limitAnswers(client, 0);
+}
+
+/** Sets how long this process waits for the answer of each later statement; 0 means no limit. */
+export function limitAnswers(client: ClientBase, timeoutMs: number): void {
+  // The driver reads its own parameter before it sends a statement.
+  const driver = client as unknown as { connectionParameters: { query_timeout: number } };
+  driver.connectionParameters.query_timeout = timeoutMs;
+}
+
 /** The driver awaits `onConnect`, although its type does not say so. */
-type AwaitedConfig = Omit<PoolConfig, "onConnect"> & {
+type AwaitedConfig = Omit<PoolConfig, "onConnect" | "query_timeout"> & {
+  readonly query_timeout: number;
   readonly onConnect?: (client: ClientBase) => Promise<void>;
 };
 
@@ -129,6 +150,7 @@ function poolConfig(address: DatabaseAddress, max: number): AwaitedConfig {
     ...poolAddress(address),
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: POOL_STATEMENT_TIMEOUT_MS + SILENCE_MS,
     application_name: "tokenmarket",
   };
 }
@@ -156,7 +178,7 @@ export function openReportPool(
     ...poolAddress(address),
     max: REPORT_CONNECTIONS_MAX,
     connectionTimeoutMillis: statementTimeoutMs + CONNECT_TIMEOUT_MS,
-    query_timeout: statementTimeoutMs + REPORT_SILENCE_MS,
+    query_timeout: statementTimeoutMs + SILENCE_MS,
     application_name: "tokenmarket-console",
   });
 }
@@ -174,8 +196,7 @@ export function poolUse({ totalCount, idleCount, waitingCount }: Pool): PoolUse 
 function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   const pool = new Pool({
     ...config,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    ...KEEP_ALIVE,
     types: bigintTypes,
     allowExitOnIdle: true,
   });
@@ -184,8 +205,10 @@ function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   pool.on("connect", (client) => {
     // If a connection in use is lost, its next statement fails, so this event needs no handling.
     client.on("error", () => undefined);
-    markMethod(client, "query");
+    // A later statement would wait behind the one that got no answer.
+    markMethod(client, "query", () => client.connection.stream.destroy());
   });
+  pool.on("acquire", (client) => limitAnswers(client, config.query_timeout));
   markMethod(pool, "query");
   markMethod(pool, "connect");
   return pool;
@@ -236,17 +259,21 @@ function onlyRow<R extends QueryResultRow>({ rows: [row] }: QueryResult<R>): R {
 }
 
 /** Marks the faults of a method that mean that the store did not answer. */
-function markMethod<K extends string>(of: Record<K, unknown> | object, name: K): void {
+function markMethod<K extends string>(
+  of: Record<K, unknown> | object,
+  name: K,
+  onSilence?: () => void,
+): void {
   const target = of as Record<K, (...args: unknown[]) => unknown>;
   const run = target[name].bind(of);
   target[name] = (...args) => {
     const answer = run(...args);
-    return answer instanceof Promise ? answer.catch(rethrowMarked) : answer;
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((fault: unknown) => {
+      if (!(fault instanceof DatabaseError)) onSilence?.();
+      throw isDatabaseAway(fault) ? asStoreFault(fault) : fault;
+    });
   };
-}
-
-function rethrowMarked(fault: unknown): never {
-  throw isDatabaseAway(fault) ? asStoreFault(fault) : fault;
 }
 
 /**

@@ -3,6 +3,7 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import type { Logger } from "../core/log.ts";
 import { isStoreFault, toReason } from "../core/store-fault.ts";
+import { limitAnswers } from "./connection.ts";
 import {
   assertUpgradable,
   assertUsable,
@@ -202,6 +203,8 @@ export async function asOnlyRunner<T>(
 ): Promise<T> {
   const client = await pool.connect();
   try {
+    // A step has many statements, each with the time limit of the server.
+    limitAnswers(client, 0);
     await takeLock(client, times);
     const done = await work(client);
     await client.query(UNLOCK_SQL);

@@ -27,6 +27,13 @@ const OWN_SETTINGS: Readonly<Record<string, string>> = {
   extra_float_digits: "1",
 };
 
+/** A session of a host that vanished ends after a minute, and with it the locks that it holds. */
+const KEEP_ALIVE: Readonly<Record<string, string>> = {
+  tcp_keepalives_idle: "30",
+  tcp_keepalives_interval: "10",
+  tcp_keepalives_count: "3",
+};
+
 /** An acknowledged commit must be on disk. A stricter setting of the server stays in force. */
 const DURABLE_SQL = `case current_setting('synchronous_commit')
   when 'remote_apply' then 'remote_apply' else 'on' end`;
@@ -40,12 +47,13 @@ export interface SessionLimits {
 /** Returns a statement that applies the settings: poolers refuse them as startup parameters. */
 export function settingsSql(limits: SessionLimits, of: "session" | "transaction"): string {
   const { statementTimeoutMs, lockTimeoutMs = 0 } = limits;
+  const isLocal = of === "transaction";
   const values: Readonly<Record<string, string>> = {
     ...OWN_SETTINGS,
+    ...(isLocal ? {} : KEEP_ALIVE),
     statement_timeout: String(statementTimeoutMs),
     lock_timeout: String(lockTimeoutMs),
   };
-  const isLocal = of === "transaction";
   const calls = Object.entries(values).map(
     ([name, value]) => `set_config('${name}', '${value}', ${isLocal})`,
   );

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert, queryOne } from "../../kernel/index.ts";
+import { assert, liftTimeLimits, queryOne } from "../../kernel/index.ts";
 
 /** The `work_mem` of an audit's sessions: a sort or hash that needs more uses files on disk. */
 const WORK_MEMORY = "64MB";
@@ -71,5 +71,6 @@ export class AuditSessions {
 async function begin(client: PoolClient, snapshot?: string): Promise<void> {
   await client.query("begin isolation level repeatable read, read only");
   if (snapshot !== undefined) await client.query(`set transaction snapshot '${snapshot}'`);
-  await client.query(`set local statement_timeout = 0; set local work_mem = '${WORK_MEMORY}'`);
+  await liftTimeLimits(client);
+  await client.query(`set local work_mem = '${WORK_MEMORY}'`);
 }

@@ -6,6 +6,7 @@ import {
   type ChangedBy,
   type ChangeLog,
   inTransaction,
+  liftTimeLimits,
   queryOne,
   recordChanges,
   type SigningKey,
@@ -135,7 +136,7 @@ export async function writeCheckpoint(
 ): Promise<SignedCheckpoint> {
   const { span, day, endId, before } = of;
   const { signed: made, recorded } = await inTransaction(books.pool, async (client) => {
-    await client.query("set local statement_timeout = 0");
+    await liftTimeLimits(client);
     const position = await oneBigint(
       client,
       sql.lastPositionSql(span, { day, before: before?.position ?? 0n }),

@@ -12,6 +12,7 @@ import {
   type MicroUsd,
   picoUsd,
   type Public,
+  liftTimeLimits,
   queryOne,
   type Row,
 } from "../../kernel/index.ts";
@@ -103,7 +104,7 @@ export class PostgresSettlementStore {
     const client = await this.#pool.connect();
     try {
       await client.query("begin isolation level repeatable read, read only");
-      await client.query("set local statement_timeout = 0");
+      await liftTimeLimits(client);
       await client.query(`declare entry no scroll cursor for ${ENTRIES_SQL}`, [
         period.providerId,
         new Date(period.startMs),

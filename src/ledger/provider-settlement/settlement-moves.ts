@@ -4,6 +4,7 @@ import {
   type ChangeLog,
   type MicroUsd,
   type Note,
+  liftTimeLimits,
   queryOne,
 } from "../../kernel/index.ts";
 
@@ -33,9 +34,8 @@ export async function inSettlement<T>(
   for (let tries = 1; ; tries++) {
     try {
       return await changes.write(by, async (client, note) => {
-        await client.query(
-          "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0",
-        );
+        await liftTimeLimits(client);
+        await client.query("set local idle_in_transaction_session_timeout = 0");
         await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket settlement work'))");
         const { now } = await queryOne<{ now: Date }>(client, "select now()");
         return await work(client, note, now.getTime());

@@ -10,6 +10,7 @@ import {
   type Public,
   big,
   columns,
+  liftTimeLimits,
   lockedConnection,
   micro,
   pico,
@@ -53,7 +54,8 @@ export class PostgresRetentionStore {
     if (client === undefined) return undefined;
     try {
       // Two exports of a day must have the same text, whatever the server's settings are.
-      await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
+      await client.query("set timezone = 'UTC'; set datestyle = 'ISO'");
+      await liftTimeLimits(client, "session");
       const { level } = await queryOne<{ level: string | null }>(client, sql.SCHEMA_SQL);
       const { rows } = await client.query<{ name: string }>(sql.COLUMNS_SQL);
       const of = { schema: level ?? "", columns: rows.map(({ name }) => name) };

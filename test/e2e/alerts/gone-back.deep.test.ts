@@ -19,9 +19,7 @@ describe.skipIf(!hasPrometheus || !hasOwnPostgres)(
     const primary = withResource(() => startOwnPostgres());
     const proxy = withResource(() => startTcpProxy({ host: HOST, port: primary.port }));
     const gateway = withGateway(() => ({
-      settings: {
-        databaseUrl: urlThrough(proxy, { ...primary, drop: () => Promise.resolve() }).href,
-      },
+      settings: { databaseUrl: urlThrough(proxy, primary).href },
     }));
     const account = withAccount(gateway, "100");
     const standby = withResource(() => primary.replica());

@@ -218,9 +218,10 @@ describe("an alert address that is not a member's", () => {
 
 test("a network that requests more than 60 alert links a minute gets a 429 with retry-after", async () => {
   const guess = `${fixture.url}/alerts/link?t=${"b".repeat(43)}`;
-  const pages = await Promise.all(Array.from({ length: 61 }, () => httpCall(guess)));
-  const refused = pages.filter(({ status }) => status === 429);
-  expect(refused.length).toBeGreaterThan(0);
-  expect(refused[0]?.headers["retry-after"]).toBe("60");
-  expect((await httpCall(guess, { method: "POST" })).status).toBe(429);
+  for (const method of ["GET", "POST"] as const) {
+    // Twice the limit and one more, because the minute may end meanwhile.
+    const sent = Array.from({ length: 121 }, () => httpCall(guess, { method }));
+    const refused = (await Promise.all(sent)).filter(({ status }) => status === 429);
+    expect(refused[0]?.headers["retry-after"]).toBe("60");
+  }
 });

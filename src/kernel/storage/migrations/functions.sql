@@ -1635,10 +1635,12 @@ create trigger ended_job_is_final before update on video_job
 -- == Verdicts, alerts, members, sums ==
 
 -- Records the verdicts of one conformance run; recording a run twice adds nothing. A listing that
--- passes, even with warnings, is no longer suspect. Keeps the newest hundred verdicts of a listing.
+-- passes, even with warnings, is no longer suspect, unless it became so after the run had begun.
+-- p_checked_at has the beginnings by a clock that now says p_now. Keeps the newest hundred verdicts
+-- of a listing.
 create function record_verdicts(
   p_provider text[], p_model text[], p_upstream text[], p_manifest text[], p_verdict text[],
-  p_checked_at timestamptz[], p_source text[], p_checks text[]
+  p_checked_at timestamptz[], p_source text[], p_checks text[], p_now timestamptz
 ) returns void language plpgsql as $$
 begin
   update verdict_version set version = version + 1;
@@ -1654,7 +1656,7 @@ begin
   using unnest(p_provider, p_model, p_verdict, p_checked_at)
     as new (provider_id, model_id, verdict, checked_at)
   where s.provider_id = new.provider_id and s.model_id = new.model_id
-    and new.verdict in ('pass', 'warn') and new.checked_at > s.since;
+    and new.verdict in ('pass', 'warn') and new.checked_at - p_now > s.since - now();
   delete from listing_verdict old
   where (old.provider_id, old.model_id) in (select * from unnest(p_provider, p_model))
     and old.verdict_id not in (
