@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { buildModel } from "../../models/sample-models.test-data.ts";
 import {
@@ -14,7 +14,13 @@ import {
   takenKinds,
 } from "./chat-request.ts";
 import type { ChatAnswer, ChatSettings, Turn } from "./chat-types.ts";
-import { answeredTools, turnsBefore, withAnswer } from "./conversation.ts";
+import {
+  answeredTools,
+  createTurn,
+  emptyConversation,
+  turnsBefore,
+  withAnswer,
+} from "./conversation.ts";
 
 function turn(text: string, answers: Readonly<Record<string, string>> = {}): Turn {
   return {
@@ -101,6 +107,14 @@ describe("the conversation sent to a model", () => {
       ],
     });
   });
+});
+
+test("a conversation works on plain http, where browsers have no crypto.randomUUID", () => {
+  onTestFinished(() => void vi.unstubAllGlobals());
+  vi.stubGlobal("crypto", { getRandomValues: crypto.getRandomValues.bind(crypto) });
+  const at = { modelIds: ["a"], system: "", parameters: {} };
+  const made = [emptyConversation("o", at), emptyConversation("o", at), createTurn("hi", [], [])];
+  expect(new Set(made.map(({ id }) => id)).size).toBe(3);
 });
 
 test("a kind of file may be attached only if every model accepts it", () => {
