@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { buildModel } from "../../models/sample-models.test-data.ts";
 import {
+  askProblem,
   chatBody,
   chatMessages,
   presentParameters,
@@ -180,6 +181,17 @@ describe("the request of a conversation", () => {
     expect(settingsProblem(settings)).toBeUndefined();
     expect(readTools("  ")).toEqual({});
   });
+});
+
+test.each([
+  { says: "lost is no longer listed.", of: { modelIds: ["lost"] } },
+  { says: "lost, gone are no longer listed.", of: { modelIds: ["lost", "gone"] } },
+  { says: "Tools: This is not valid JSON.", of: { tools: "[" } },
+  { says: undefined, of: { modelIds: ["lost", "able"] } },
+])("before a model is asked, also for another answer, the page says: $says", ({ says, of }) => {
+  const { modelIds, ...others } = { ...settings, ...of };
+  const chosen = [able].filter(({ id }) => modelIds.includes(id));
+  expect(askProblem(chosen, { ...others, modelIds })?.slice(0, says?.length)).toBe(says);
 });
 
 describe("a conversation with tools", () => {

@@ -4,7 +4,7 @@ import type { Model } from "../../../api/contract.ts";
 import { recall, remember } from "../../../ui/browser-memory.ts";
 import { BrowserShelf } from "../browser-store.ts";
 import { useFreshBalance } from "../tab-props.ts";
-import { chatBody } from "./chat-request.ts";
+import { chatBody, unlistedProblem } from "./chat-request.ts";
 import type { Attachment, ChatSettings, Conversation, ToolResult, Turn } from "./chat-types.ts";
 import {
   answeredTools,
@@ -154,12 +154,12 @@ function useAnswers(models: readonly Model[], setConversation: SetConversation) 
       abort.current = controller;
       for (const { modelId, attemptId, state } of turn.answers) {
         const model = models.find(({ id }) => id === modelId);
-        if (model === undefined || state !== "waiting") continue;
+        if (state !== "waiting") continue;
         const of = { turnId: turn.id, modelId, attemptId };
-        const problem = untakenProblem(model, turns);
-        if (problem !== undefined) {
-          const notSent = { state: "refused", message: problem } as const;
-          setConversation((before) => withAnswer(before, of, notSent));
+        const problem = model === undefined ? undefined : untakenProblem(model, turns);
+        if (model === undefined || problem !== undefined) {
+          const message = problem ?? unlistedProblem([modelId]);
+          setConversation((before) => withAnswer(before, of, { state: "refused", message }));
           continue;
         }
         setRunning((count) => count + 1);
