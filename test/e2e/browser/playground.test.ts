@@ -287,6 +287,27 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("a conversation that is deleted while it is answered does not come back", async () => {
+    const { page, complaints } = await chatter("deleted");
+    await chooseModel(page, "Gated");
+    await say(page, "Forget me [words:24]");
+    const rest = await letThrough("Forget me", 5);
+    await answerOf(page, "Gated")
+      .getByText(/^word1\b/)
+      .waitFor();
+    await page.getByRole("button", { name: "History" }).click();
+    await page.getByRole("button", { name: /^Delete the conversation Forget me/ }).click();
+    await answerOf(page, "Gated").waitFor({ state: "detached" });
+    rest.release();
+    // A later record is stored after everything that the deletion had stored.
+    await page.getByRole("button", { name: "Close conversations" }).click();
+    await chooseModel(page, "Plain");
+    await say(page, "Stay");
+    await until("the browser has kept the answer", () => isKept(page, "You said: Stay"));
+    expect(await isKept(page, "Forget me")).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+
   test("of two tabs with one conversation keeps the answers of both", async () => {
     const { page, context } = await chatter("tabs");
     const saidTo = async (tab: Page, text: string): Promise<void> => {

@@ -112,7 +112,7 @@ export default function ChatTab(props: TabProps) {
               close();
             }}
             onForgotten={(id) => {
-              if (id === chat.conversation.id) chat.startNew();
+              if (id === chat.conversation.id) chat.drop();
             }}
             onClose={close}
           />

@@ -56,14 +56,14 @@ export function useChat(options: {
     };
     const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void =>
       go([...before, createTurn(said, files, conversation.settings.modelIds)]);
-    const leave = (): void => {
-      stop();
-      if (isBusy) keep(conversation);
-    };
     const show = (next: Conversation): void => {
-      leave();
+      stop();
       rememberOpen(orgId, next.turns.length === 0 ? undefined : next.id);
       setConversation(next);
+    };
+    const leaveFor = (next: Conversation): void => {
+      if (isBusy) keep(conversation);
+      show(next);
     };
     return {
       conversation,
@@ -94,8 +94,10 @@ export function useChat(options: {
         if (turns !== undefined) go(turns);
       },
       stop,
-      open: (kept: Conversation): void => show(openUnchanged(kept)),
-      startNew: (): void => show(emptyConversation(orgId, conversation.settings)),
+      open: (kept: Conversation): void => leaveFor(openUnchanged(kept)),
+      startNew: (): void => leaveFor(emptyConversation(orgId, conversation.settings)),
+      /** Shows a new conversation after this one was deleted, which must not store it again. */
+      drop: (): void => show(emptyConversation(orgId, conversation.settings)),
     };
   }, [ask, stop, keep, conversation, isBusy, isKept, orgId]);
 }
