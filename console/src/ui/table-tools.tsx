@@ -1,12 +1,12 @@
 import { ActionIcon, Button } from "@mantine/core";
 import { Check, Columns3, Copy } from "lucide-react";
-import { useState, type RefObject } from "react";
+import type { RefObject } from "react";
 
+import { useCopy } from "./copyable.tsx";
 import { checkable } from "./fields.ts";
 import { formatCount } from "./format.ts";
 import kit from "./kit.module.css";
 import { MenuButton } from "./menu-button.tsx";
-import { notifyFault } from "./notice.ts";
 import { type Sort, writeSort } from "./table-state.ts";
 import type { Column, Kept } from "./use-table-state.ts";
 import { Tip } from "./tip.tsx";
@@ -115,31 +115,19 @@ function PhoneSort({ columns, sort, onSort }: TableToolsProps) {
   );
 }
 
-const COPIED_MS = 1_500;
-
 /** Copies the drawn rows for spreadsheets: tabs separate cells, and line breaks separate rows. */
 function CopyRows({ table }: Pick<TableToolsProps, "table">) {
-  const [isCopied, setCopied] = useState(false);
-  async function copy(): Promise<void> {
+  const { isCopied, copy } = useCopy();
+  const copyRows = (): void => {
     const rows = [...(table.current?.querySelectorAll("tr") ?? [])];
-    const text = rows
-      .map((row) => [...row.cells].map((cell) => cellText(cell)).join("\t"))
-      .join("\n");
-    await globalThis.navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), COPIED_MS);
-  }
+    void copy(
+      rows.map((row) => [...row.cells].map((cell) => cellText(cell)).join("\t")).join("\n"),
+    );
+  };
   const label = isCopied ? "Copied the rows" : "Copy the rows";
   return (
     <Tip label={label}>
-      <ActionIcon
-        variant="default"
-        size={26}
-        aria-label={label}
-        onClick={() => {
-          copy().catch(notifyFault);
-        }}
-      >
+      <ActionIcon variant="default" size={26} aria-label={label} onClick={copyRows}>
         {isCopied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
       </ActionIcon>
     </Tip>

@@ -51,6 +51,12 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await expect.poll(() => shown.locator("[data-secret]").innerText()).toBe(secret);
     // The example call below the key contains the key, so that it runs as it is copied.
     expect((await shown.innerText()).split(secret)).toHaveLength(3);
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error())");
+    await shown.getByRole("button", { name: "Copy" }).first().click();
+    await page.getByText("Copying did not work. Select the text and copy it.").waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => shown.locator("[data-secret]").innerText()).toBe(secret);
+    await page.evaluate("delete navigator.clipboard.writeText");
     await shown.getByRole("button", { name: "Copy" }).first().click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
     expect((await callGateway(fixture, secret)).status).toBe(200);
@@ -438,6 +444,10 @@ describe.skipIf(!hasChromium)("webhooks on the page of alerts", () => {
     const shown = page.getByRole("dialog", { name: "Save the signing secret" });
     const secret = (await shown.locator("[data-secret]").textContent()) ?? "";
     expect(secret).toMatch(/^whsec_/);
+    await shown.getByRole("link", { name: "How to verify a webhook" }).click();
+    const question = page.getByRole("dialog", { name: "Have you saved it?" });
+    await question.getByRole("button", { name: "Stay and save it" }).click();
+    await question.waitFor({ state: "detached" });
     await shown.getByRole("button", { name: "I saved it" }).click();
     await shown.waitFor({ state: "detached" });
     expect(await page.content()).not.toContain(secret);
