@@ -1,6 +1,7 @@
 import { ActionIcon, Button } from "@mantine/core";
 import { Check, Columns3, Copy } from "lucide-react";
 import type { RefObject } from "react";
+import { flushSync } from "react-dom";
 
 import { useCopy } from "./copyable.tsx";
 import { checkable } from "./fields.ts";
@@ -25,6 +26,8 @@ export interface TableToolsProps {
   readonly choose: (id: string, isWanted: boolean) => void;
   readonly reset: () => void;
   readonly table: RefObject<HTMLDivElement | null>;
+  /** Draws all rows, in a second table if the first one draws only some of them. */
+  readonly drawAll: (areAll: boolean) => void;
 }
 
 export default function TableTools(props: TableToolsProps) {
@@ -38,7 +41,7 @@ export default function TableTools(props: TableToolsProps) {
       <div className={styles.toolButtons}>
         <PhoneSort {...props} />
         <span className={styles.deskOnly}>
-          <CopyRows table={props.table} />
+          <CopyRows {...props} />
         </span>
         <span className={styles.deskOnly}>
           <ColumnChooser {...props} />
@@ -115,14 +118,17 @@ function PhoneSort({ columns, sort, onSort }: TableToolsProps) {
   );
 }
 
-/** Copies the drawn rows for spreadsheets: tabs separate cells, and line breaks separate rows. */
-function CopyRows({ table }: Pick<TableToolsProps, "table">) {
+/** Copies the rows of the page for spreadsheets: tabs separate cells, and line breaks separate rows. */
+function CopyRows({ table, drawAll }: TableToolsProps) {
   const { isCopied, copy } = useCopy();
   const copyRows = (): void => {
-    const rows = [...(table.current?.querySelectorAll("tr") ?? [])];
+    flushSync(() => drawAll(true));
+    const whole = [...(table.current?.querySelectorAll("table") ?? [])].at(-1);
+    const rows = [...(whole?.rows ?? [])];
     void copy(
       rows.map((row) => [...row.cells].map((cell) => cellText(cell)).join("\t")).join("\n"),
     );
+    drawAll(false);
   };
   const label = isCopied ? "Copied the rows" : "Copy the rows";
   return (
