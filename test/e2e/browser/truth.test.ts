@@ -187,6 +187,7 @@ describe.skipIf(!hasChromium)("the console's pages agree with the gateway", () =
     await expectSays("Off");
     await expectAccessible(page, "a saved card");
     await panel.getByRole("button", { name: "Turn on automatic top-up" }).click();
+    await page.getByText("Automatic top-up is on", { exact: true }).waitFor();
     await expectSays("Active");
     expect(await rule()).toMatchObject({ is_on: true, below_usd: "10.000000" });
     await panel.getByLabel(/^Buy, in dollars/).fill("1");
