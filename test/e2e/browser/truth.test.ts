@@ -234,6 +234,9 @@ describe.skipIf(!hasChromium)("the console's pages agree with the gateway", () =
     await page.getByText("You renamed").waitFor({ state: "detached" });
     await page.getByRole("link", { name: "nightly" }).first().click();
     await page.waitForURL(`${fixture.consoleUrl}/keys/${keyId}`);
+    await page.goBack();
+    await expect.poll(() => page.getByLabel("Type of change").inputValue()).toBe("key");
+    await page.getByText("You renamed").waitFor({ state: "detached" });
     expect(complaints).toEqual([]);
   });
 
