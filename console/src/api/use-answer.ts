@@ -50,16 +50,36 @@ export function useAnswer<N extends RouteName>(
 export function useChange<N extends RouteName>(
   name: N,
   refreshes: readonly RouteName[] = [],
-): UseMutationResult<AnswerOf<N>, ApiFault, ChangeAsked<N>> {
+): Change<N> {
   const client = useQueryClient();
-  return useMutation<AnswerOf<N>, ApiFault, ChangeAsked<N>>({
+  const change = useMutation<AnswerOf<N>, ApiFault, ChangeAsked<N>>({
     mutationFn: (asked) => callLoosely(name, (asked ?? {}) as object),
     onSuccess: () => refreshAnswers(client, refreshes),
     onError: (fault) => {
       if (isAnswerLost(fault)) void refreshAnswers(client, refreshes);
     },
   });
+  return {
+    ...change,
+    // The answers that are read again often remove the component, as with the row of a table.
+    // React Query's own `mutate` would then drop the callbacks.
+    mutate: (asked, { onSuccess, onError = () => undefined } = {}) =>
+      void change.mutateAsync(asked).then(onSuccess, onError),
+  };
 }
+
+type Change<N extends RouteName> = Omit<
+  UseMutationResult<AnswerOf<N>, ApiFault, ChangeAsked<N>>,
+  "mutate"
+> & {
+  readonly mutate: (
+    asked: ChangeAsked<N>,
+    callbacks?: {
+      readonly onSuccess?: (answer: AnswerOf<N>) => void;
+      readonly onError?: (fault: ApiFault) => void;
+    },
+  ) => void;
+};
 
 /** True if the server may have made the change although this page got no confirmation. */
 export function isAnswerLost({ status }: ApiFault): boolean {

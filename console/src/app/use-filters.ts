@@ -1,7 +1,7 @@
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useCallback, useRef } from "react";
 
-import { readSearch, type Search } from "./search-text.ts";
+import { changeSearch, readSearch, type Change } from "./search-text.ts";
 
 export interface ChangeHow {
   /**
@@ -13,8 +13,7 @@ export interface ChangeHow {
 
 /**
  * The filters of a list, which are kept in the page's URL so that a view can be shared. Setting a
- * filter to undefined or an empty text removes it. Every change also removes `page`, unless the
- * change itself sets `page`.
+ * filter to undefined or an empty text removes it.
  */
 export function useFilters<T extends Record<string, string | undefined>>(): [
   T,
@@ -28,7 +27,7 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
     (wanted: Partial<T>, how: ChangeHow = {}): void => {
       void navigate({
         to: ".",
-        search: (before: Change) => withChange(before, wanted),
+        search: (before: Change) => changeSearch(before, wanted),
         replace:
           how.history === undefined ||
           (how.history === "typed" && isTypedOn(wanted, typed.current, history.location.search)),
@@ -41,8 +40,6 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
   return [filters, change];
 }
 
-type Change = Readonly<Record<string, string | undefined>>;
-
 /**
  * True if `wanted` continues the last typed change, so that both share one history entry. If
  * `address` no longer shows the last change, the reader has pressed Back in between. `address` is
@@ -52,12 +49,4 @@ function isTypedOn(wanted: Change, last: Change | undefined, address: string): b
   const shown: Change = readSearch(address);
   if (last === undefined || Object.keys(wanted).join() !== Object.keys(last).join()) return false;
   return Object.entries(last).every(([name, value]) => (shown[name] ?? "") === (value ?? ""));
-}
-
-function withChange(before: Change, wanted: Change): Search {
-  const after: Record<string, string> = {};
-  for (const [name, value] of Object.entries({ ...before, page: undefined, ...wanted })) {
-    if (value !== undefined && value !== "") after[name] = value;
-  }
-  return after;
 }

@@ -1,7 +1,6 @@
-import { Group, Paper, Title, Stack, Text, Button } from "@mantine/core";
+import { Group, Paper, Title, Stack, Text } from "@mantine/core";
 import { CircleCheck } from "lucide-react";
-import { useRef, type ReactNode, type RefObject } from "react";
-import { useBlocker } from "@tanstack/react-router";
+import { useRef, type ReactNode } from "react";
 
 import { useSession } from "../api/use-session.ts";
 import { ReceivedInvitations } from "../app/received-invitations.tsx";
@@ -15,7 +14,7 @@ import { useAnswer } from "../api/use-answer.ts";
 import { Answer } from "../ui/answer.tsx";
 import { Money } from "../ui/money.tsx";
 import { AddCredit } from "./billing/add-credit-panel.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { LeaveGuard } from "../ui/secret-once.tsx";
 
 /** `/welcome`: three steps after the first sign-in: credit, the trial key, a first call. */
 export function WelcomePage() {
@@ -51,7 +50,14 @@ export function WelcomePage() {
           Go to overview
         </LinkButton>
       </div>
-      <LeaveGuard isUnsaved={firstKey.state === "shown"} isAtCheckout={isAtCheckout} />
+      <LeaveGuard
+        isUnsaved={firstKey.state === "shown"}
+        isAway={() => isAtCheckout.current}
+        title="Have you saved your key?"
+      >
+        Your key is readable on this page while this tab is open. After that it cannot be shown
+        again.
+      </LeaveGuard>
     </Page>
   );
 }
@@ -110,37 +116,5 @@ function CreditStep(props: { readonly hasCredit: boolean; readonly onLeave: () =
         {({ payments }) => <AddCredit payments={payments} backTo="welcome" onLeave={onLeave} />}
       </Answer>
     </Stack>
-  );
-}
-
-/** Asks before the reader leaves with an unsaved key, except for the checkout, which leads back. */
-function LeaveGuard(props: {
-  readonly isUnsaved: boolean;
-  readonly isAtCheckout: RefObject<boolean>;
-}) {
-  const { isUnsaved, isAtCheckout } = props;
-  const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: ({ next }) => isUnsaved && next.pathname !== "/welcome",
-    enableBeforeUnload: () => isUnsaved && !isAtCheckout.current,
-    withResolver: true,
-  });
-  const isBlocked = status === "blocked";
-  return (
-    <Dialog opened={isBlocked} onClose={() => reset?.()} title="Have you saved your key?">
-      <Stack gap="md">
-        <Text size="sm">
-          Your key is readable on this page while this tab is open. After that it cannot be shown
-          again.
-        </Text>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={() => proceed?.()}>
-            Leave
-          </Button>
-          <Button data-autofocus onClick={() => reset?.()}>
-            Stay and save it
-          </Button>
-        </Group>
-      </Stack>
-    </Dialog>
   );
 }

@@ -65,6 +65,16 @@ test("the curl snippet for the messages wire has the conversation in that wire's
   });
 });
 
+test("for a conversation with audio, the code of the messages wire says that it takes none", () => {
+  const sound = { type: "input_audio", input_audio: { data: "SECRETSOUND", format: "wav" } };
+  const spoken = { ...of, messages: [{ role: "user", content: [sound] }] } as const;
+  for (const { label, code } of chatSnippets("messages", spoken)) {
+    const mark = label === "TypeScript" ? "//" : "#";
+    expect(code).toBe(`${mark} The messages interface takes no audio. Use chat completions.`);
+  }
+  expect(chatSnippets("chat", spoken)[0]?.code).toContain("input_audio");
+});
+
 test("JSON values are written as Python literals", () => {
   expect(python({ a: [true, null, 1.5], b: {} })).toBe(
     '{\n    "a": [\n        True,\n        None,\n        1.5,\n    ],\n    "b": {},\n}',

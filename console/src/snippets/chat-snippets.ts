@@ -27,7 +27,18 @@ export const KEY_HINT = `Set one of your keys as the environment variable ${KEY_
 /** Writes a call in curl, Python and TypeScript, in this order. Files become placeholders. */
 export function chatSnippets(wire: SnippetWire, of: SnippetOf): readonly Snippet[] {
   const root = of.gatewayUrl.replace(/\/+$/, "");
+  if (wire === "messages" && of.messages.some(hasAudio)) {
+    return inLanguages(`# ${NO_AUDIO}`, `# ${NO_AUDIO}`, `// ${NO_AUDIO}`);
+  }
   return wire === "chat" ? onChatCompletions(of, root) : onMessages(of, root);
+}
+
+const NO_AUDIO = "The messages interface takes no audio. Use chat completions.";
+
+function hasAudio({ content }: RequestMessage): boolean {
+  return (
+    typeof content !== "string" && content.some((part) => member(part, "type") === "input_audio")
+  );
 }
 
 export function helloSnippets(

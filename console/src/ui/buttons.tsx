@@ -1,8 +1,9 @@
-import { Button, type ButtonProps, CopyButton } from "@mantine/core";
+import { Button, type ButtonProps } from "@mantine/core";
 import type { ComponentProps, ReactNode } from "react";
 import { Download, Check, Copy } from "lucide-react";
 
 import { useSession } from "../api/use-session.ts";
+import { useCopy } from "./copyable.tsx";
 
 type Props = ButtonProps & Omit<ComponentProps<"button">, keyof ButtonProps>;
 
@@ -47,23 +48,16 @@ export function DownloadLink(props: {
 export function CopyTextButton(props: {
   readonly value: string;
   readonly label: string;
-  readonly timeoutMs?: number;
   readonly onCopied?: (() => void) | undefined;
 }) {
+  const { isCopied, copy } = useCopy();
   return (
-    <CopyButton value={props.value} timeout={props.timeoutMs ?? 1500}>
-      {({ copied, copy }) => (
-        <Button
-          variant="default"
-          leftSection={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
-          onClick={() => {
-            copy();
-            props.onCopied?.();
-          }}
-        >
-          {copied ? "Copied" : props.label}
-        </Button>
-      )}
-    </CopyButton>
+    <Button
+      variant="default"
+      leftSection={isCopied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+      onClick={() => void copy(props.value, props.onCopied)}
+    >
+      {isCopied ? "Copied" : props.label}
+    </Button>
   );
 }

@@ -1,7 +1,9 @@
-import { ActionIcon, CopyButton } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { Check, Copy } from "lucide-react";
+import { useState } from "react";
 
 import kit from "./kit.module.css";
+import { notifyProblem } from "./notice.ts";
 import { Tip } from "./tip.tsx";
 
 export interface CopyableProps {
@@ -23,22 +25,39 @@ export function Copyable({ value, label = "value", short = false }: CopyableProp
   );
 }
 
-export function CopyIcon(props: { readonly value: string; readonly label: string }) {
+export function CopyIcon({ value, label }: { readonly value: string; readonly label: string }) {
+  const { isCopied, copy } = useCopy();
   return (
-    <CopyButton value={props.value} timeout={1500}>
-      {({ copied, copy }) => (
-        <Tip label={copied ? "Copied" : `Copy ${props.label}`}>
-          <ActionIcon
-            size={24}
-            variant="subtle"
-            color="gray"
-            aria-label={copied ? `Copied ${props.label}` : `Copy ${props.label}`}
-            onClick={copy}
-          >
-            {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
-          </ActionIcon>
-        </Tip>
-      )}
-    </CopyButton>
+    <Tip label={isCopied ? "Copied" : `Copy ${label}`}>
+      <ActionIcon
+        size={24}
+        variant="subtle"
+        color="gray"
+        aria-label={isCopied ? `Copied ${label}` : `Copy ${label}`}
+        onClick={() => void copy(value)}
+      >
+        {isCopied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+      </ActionIcon>
+    </Tip>
   );
+}
+
+const COPIED_MS = 1_500;
+
+/** Copies a text. `isCopied` is true for a moment after it is in the clipboard. */
+export function useCopy() {
+  const [isCopied, setCopied] = useState(false);
+  async function copy(text: string, onCopied?: () => void): Promise<void> {
+    try {
+      // On plain http, browsers have no clipboard.
+      await globalThis.navigator.clipboard.writeText(text);
+    } catch {
+      notifyProblem("Copying did not work. Select the text and copy it.");
+      return;
+    }
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+    onCopied?.();
+  }
+  return { isCopied, copy };
 }

@@ -13,7 +13,7 @@ import {
   writeSize,
   writeSort,
 } from "./table-state.ts";
-import { TableFrame, TableHead, cellProps, hasPhonePlaces, TableRow } from "./table-parts.tsx";
+import { TableFrame, TableHead, hasPhonePlaces, TableRow, Totals } from "./table-parts.tsx";
 import {
   type BodyProps,
   type DataTableProps,
@@ -47,6 +47,7 @@ const TablePages = lazy(() => import("./table-pages.tsx"));
 export function DataTable<T>(props: DataTableProps<T>) {
   const { rows, empty, kept } = props;
   const table = useRef<HTMLDivElement>(null);
+  const [isAllDrawn, drawAll] = useState(false);
   const { shown, choose, reset } = useColumns(kept?.id, props.columns);
   const search = useTableSearch(kept?.prefix ?? "");
   const { sorted, sort, onSort } = useSorted(props, search);
@@ -72,7 +73,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
               count={rows.length}
               columns={props.columns}
               shown={shown}
-              {...{ sort, onSort, choose, reset, table }}
+              {...{ sort, onSort, choose, reset, table, drawAll }}
             />
           </Suspense>
         </div>
@@ -82,6 +83,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
       ) : (
         <Suspense fallback={<Loading rows={12} />}>
           <ManyRows {...body} />
+          {isAllDrawn ? (
+            <div className={kit.hidden}>
+              <AllRows {...body} />
+            </div>
+          ) : null}
         </Suspense>
       )}
       {isPaged && needsPages(rows.length, onPage.length, usual) ? (
@@ -142,21 +148,6 @@ function AllRows<T>(props: BodyProps<T>) {
         <Totals columns={columns} />
       </table>
     </TableFrame>
-  );
-}
-
-function Totals<T>({ columns }: Pick<BodyProps<T>, "columns">) {
-  if (columns.every(({ total }) => total === undefined)) return null;
-  return (
-    <tfoot role="rowgroup">
-      <tr role="row" className={styles.totals}>
-        {columns.map((column, at) => (
-          <td key={column.id} {...cellProps(columns, at)}>
-            {column.total}
-          </td>
-        ))}
-      </tr>
-    </tfoot>
   );
 }
 

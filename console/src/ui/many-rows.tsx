@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
 
 import kit from "./kit.module.css";
-import { TableFrame, TableRow } from "./table-parts.tsx";
+import { TableFrame, TableRow, Totals } from "./table-parts.tsx";
 import type { BodyProps } from "./use-table-state.ts";
 
 const ROW_HEIGHT_PX = 44;
@@ -36,6 +36,7 @@ export default function ManyRows<T>(props: BodyProps<T>) {
           })}
           <Gap height={below} span={columns.length} />
         </tbody>
+        <Totals columns={columns} />
       </table>
     </TableFrame>
   );

@@ -6,6 +6,10 @@ export function notifyDone(text: string): void {
   notifications.show({ message: text, color: "green", closeButtonProps: CLOSE });
 }
 
+export function notifyProblem(text: string): void {
+  notifications.show({ message: text, color: "red", closeButtonProps: CLOSE });
+}
+
 /** Shows an error message with its request ID. It stays until the reader closes it. */
 export function notifyFault(error: unknown): void {
   const fault = error instanceof ApiFault ? error : undefined;

@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
+import { useBlocker } from "@tanstack/react-router";
 
 import { Dialog } from "./dialog.tsx";
 import kit from "./kit.module.css";
@@ -37,6 +38,9 @@ export function SecretOnce(props: SecretOnceProps) {
       returnFocus={false}
     >
       <Stack gap="md">
+        <LeaveGuard isUnsaved={props.opened && !isCopied} title="Have you saved it?">
+          It is shown only here, and only once. If you leave this page, it cannot be shown again.
+        </LeaveGuard>
         <SecretField secret={props.secret} onCopied={() => setCopied(true)} />
         <Text size="sm" component="div">
           {props.note}
@@ -58,12 +62,39 @@ export function SecretField(props: { readonly secret: string; readonly onCopied?
       <code className={kit.secretText} data-secret>
         {props.secret}
       </code>
-      <CopyTextButton
-        value={props.secret}
-        label="Copy"
-        timeoutMs={2000}
-        onCopied={props.onCopied}
-      />
+      <CopyTextButton value={props.secret} label="Copy" onCopied={props.onCopied} />
     </div>
+  );
+}
+
+/** Asks before the reader leaves the page without the secret. */
+export function LeaveGuard(props: {
+  readonly isUnsaved: boolean;
+  /** True at the checkout, which leads back to the page. */
+  readonly isAway?: () => boolean;
+  readonly title: string;
+  readonly children: string;
+}) {
+  const { isUnsaved, isAway, title, children } = props;
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: ({ current, next }) => isUnsaved && next.pathname !== current.pathname,
+    enableBeforeUnload: () => isUnsaved && isAway?.() !== true,
+    withResolver: true,
+  });
+  const isBlocked = status === "blocked";
+  return (
+    <Dialog opened={isBlocked} onClose={() => reset?.()} title={title}>
+      <Stack gap="md">
+        <Text size="sm">{children}</Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => proceed?.()}>
+            Leave
+          </Button>
+          <Button data-autofocus onClick={() => reset?.()}>
+            Stay and save it
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
   );
 }

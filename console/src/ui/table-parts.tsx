@@ -185,3 +185,18 @@ function cellClass<T>({ align, sharePercent }: Column<T>): string | undefined {
   ];
   return names.length === 0 ? undefined : names.join(" ");
 }
+
+export function Totals<T>({ columns }: { readonly columns: readonly Column<T>[] }) {
+  if (columns.every(({ total }) => total === undefined)) return null;
+  return (
+    <tfoot role="rowgroup">
+      <tr role="row" className={styles.totals}>
+        {columns.map((column, at) => (
+          <td key={column.id} {...cellProps(columns, at)}>
+            {column.total}
+          </td>
+        ))}
+      </tr>
+    </tfoot>
+  );
+}

@@ -1,12 +1,13 @@
 import { ActionIcon, Button } from "@mantine/core";
 import { Check, Columns3, Copy } from "lucide-react";
-import { useState, type RefObject } from "react";
+import type { RefObject } from "react";
+import { flushSync } from "react-dom";
 
+import { useCopy } from "./copyable.tsx";
 import { checkable } from "./fields.ts";
 import { formatCount } from "./format.ts";
 import kit from "./kit.module.css";
 import { MenuButton } from "./menu-button.tsx";
-import { notifyFault } from "./notice.ts";
 import { type Sort, writeSort } from "./table-state.ts";
 import type { Column, Kept } from "./use-table-state.ts";
 import { Tip } from "./tip.tsx";
@@ -25,6 +26,8 @@ export interface TableToolsProps {
   readonly choose: (id: string, isWanted: boolean) => void;
   readonly reset: () => void;
   readonly table: RefObject<HTMLDivElement | null>;
+  /** Draws all rows, in a second table if the first one draws only some of them. */
+  readonly drawAll: (areAll: boolean) => void;
 }
 
 export default function TableTools(props: TableToolsProps) {
@@ -38,7 +41,7 @@ export default function TableTools(props: TableToolsProps) {
       <div className={styles.toolButtons}>
         <PhoneSort {...props} />
         <span className={styles.deskOnly}>
-          <CopyRows table={props.table} />
+          <CopyRows {...props} />
         </span>
         <span className={styles.deskOnly}>
           <ColumnChooser {...props} />
@@ -115,31 +118,22 @@ function PhoneSort({ columns, sort, onSort }: TableToolsProps) {
   );
 }
 
-const COPIED_MS = 1_500;
-
-/** Copies the drawn rows for spreadsheets: tabs separate cells, and line breaks separate rows. */
-function CopyRows({ table }: Pick<TableToolsProps, "table">) {
-  const [isCopied, setCopied] = useState(false);
-  async function copy(): Promise<void> {
-    const rows = [...(table.current?.querySelectorAll("tr") ?? [])];
-    const text = rows
-      .map((row) => [...row.cells].map((cell) => cellText(cell)).join("\t"))
-      .join("\n");
-    await globalThis.navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), COPIED_MS);
-  }
+/** Copies the rows of the page for spreadsheets: tabs separate cells, and line breaks separate rows. */
+function CopyRows({ table, drawAll }: TableToolsProps) {
+  const { isCopied, copy } = useCopy();
+  const copyRows = (): void => {
+    flushSync(() => drawAll(true));
+    const whole = [...(table.current?.querySelectorAll("table") ?? [])].at(-1);
+    const rows = [...(whole?.rows ?? [])];
+    void copy(
+      rows.map((row) => [...row.cells].map((cell) => cellText(cell)).join("\t")).join("\n"),
+    );
+    drawAll(false);
+  };
   const label = isCopied ? "Copied the rows" : "Copy the rows";
   return (
     <Tip label={label}>
-      <ActionIcon
-        variant="default"
-        size={26}
-        aria-label={label}
-        onClick={() => {
-          copy().catch(notifyFault);
-        }}
-      >
+      <ActionIcon variant="default" size={26} aria-label={label} onClick={copyRows}>
         {isCopied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
       </ActionIcon>
     </Tip>

@@ -51,6 +51,12 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await expect.poll(() => shown.locator("[data-secret]").innerText()).toBe(secret);
     // The example call below the key contains the key, so that it runs as it is copied.
     expect((await shown.innerText()).split(secret)).toHaveLength(3);
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error())");
+    await shown.getByRole("button", { name: "Copy" }).first().click();
+    await page.getByText("Copying did not work. Select the text and copy it.").waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => shown.locator("[data-secret]").innerText()).toBe(secret);
+    await page.evaluate("delete navigator.clipboard.writeText");
     await shown.getByRole("button", { name: "Copy" }).first().click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
     expect((await callGateway(fixture, secret)).status).toBe(200);
@@ -210,7 +216,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await row.waitFor();
     const struck = row.getByRole("link").locator('[style*="line-through"]');
     await expect.poll(() => struck.count()).toBe(1);
-    await expect.poll(() => page.getByRole("button", { name: /enable/i }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: /enable|rename/i }).count()).toBe(0);
     expect(ann.complaints).toEqual([]);
   });
 
@@ -425,6 +431,9 @@ describe.skipIf(!hasChromium)("webhooks on the page of alerts", () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "hooks" });
     const address = `${receiver.url}/hooks`;
     await page.goto(`${fixture.consoleUrl}/settings/alerts`);
+    const purchases = page.getByLabel("Credit from a purchase was added");
+    await expect.poll(() => purchases.isChecked()).toBe(true);
+    await ask(fixture, page, "PATCH /api/console/alerts", { purchases: false });
     await page.getByRole("button", { name: "Add webhook" }).click();
     const dialog = page.getByRole("dialog", { name: "Add webhook" });
     await dialog.getByLabel("URL").fill("ftp://example.com");
@@ -438,10 +447,16 @@ describe.skipIf(!hasChromium)("webhooks on the page of alerts", () => {
     const shown = page.getByRole("dialog", { name: "Save the signing secret" });
     const secret = (await shown.locator("[data-secret]").textContent()) ?? "";
     expect(secret).toMatch(/^whsec_/);
+    await shown.getByRole("link", { name: "How to verify a webhook" }).click();
+    const question = page.getByRole("dialog", { name: "Have you saved it?" });
+    await question.getByRole("button", { name: "Stay and save it" }).click();
+    await question.waitFor({ state: "detached" });
     await shown.getByRole("button", { name: "I saved it" }).click();
     await shown.waitFor({ state: "detached" });
     expect(await page.content()).not.toContain(secret);
 
+    // Adding it has read the rules again, which somebody has changed in the meantime.
+    await expect.poll(() => purchases.isChecked()).toBe(false);
     await page.getByRole("button", { name: `Send test to ${address}` }).click();
     await until("the test alert has arrived", () => receiver.at("/hooks").length > 0);
     const log = page.getByRole("table", { name: "Recent alerts and their deliveries" });

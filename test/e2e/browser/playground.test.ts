@@ -265,6 +265,49 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("keeps the answer of a model that is no longer listed, and says why no other can come", async () => {
+    const { page, complaints } = await chatter("unlisted");
+    await chooseModel(page, "Plain");
+    await say(page, "Stay");
+    await charged(answerOf(page, "Plain"));
+    await until("the browser has kept the answer", () => isKept(page, "You said: Stay"));
+    await page.route("**/api/catalog.json*", async (route) => {
+      const response = await route.fetch();
+      const catalog = (await response.json()) as { models: { id: string }[] };
+      const models = catalog.models.filter(({ id }) => id !== "test/plain");
+      await route.fulfill({ response, json: { ...catalog, models } });
+    });
+    await page.reload();
+    await page.getByText("test/plain is no longer listed. Choose another model.").waitFor();
+    await answerOf(page, "test/plain").getByText("You said: Stay").waitFor();
+    expect(await page.getByRole("button", { name: "Regenerate" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Edit and send again" }).isDisabled()).toBe(true);
+    await chooseModel(page, "Rich");
+    await page.getByRole("button", { name: "Edit and send again", disabled: false }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("a conversation that is deleted while it is answered does not come back", async () => {
+    const { page, complaints } = await chatter("deleted");
+    await chooseModel(page, "Gated");
+    await say(page, "Forget me [words:24]");
+    const rest = await letThrough("Forget me", 5);
+    await answerOf(page, "Gated")
+      .getByText(/^word1\b/)
+      .waitFor();
+    await page.getByRole("button", { name: "History" }).click();
+    await page.getByRole("button", { name: /^Delete the conversation Forget me/ }).click();
+    await answerOf(page, "Gated").waitFor({ state: "detached" });
+    rest.release();
+    // A later record is stored after everything that the deletion had stored.
+    await page.getByRole("button", { name: "Close conversations" }).click();
+    await chooseModel(page, "Plain");
+    await say(page, "Stay");
+    await until("the browser has kept the answer", () => isKept(page, "You said: Stay"));
+    expect(await isKept(page, "Forget me")).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+
   test("of two tabs with one conversation keeps the answers of both", async () => {
     const { page, context } = await chatter("tabs");
     const saidTo = async (tab: Page, text: string): Promise<void> => {

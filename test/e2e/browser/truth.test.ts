@@ -187,6 +187,7 @@ describe.skipIf(!hasChromium)("the console's pages agree with the gateway", () =
     await expectSays("Off");
     await expectAccessible(page, "a saved card");
     await panel.getByRole("button", { name: "Turn on automatic top-up" }).click();
+    await page.getByText("Automatic top-up is on", { exact: true }).waitFor();
     await expectSays("Active");
     expect(await rule()).toMatchObject({ is_on: true, below_usd: "10.000000" });
     await panel.getByLabel(/^Buy, in dollars/).fill("1");
@@ -233,6 +234,9 @@ describe.skipIf(!hasChromium)("the console's pages agree with the gateway", () =
     await page.getByText("You renamed").waitFor({ state: "detached" });
     await page.getByRole("link", { name: "nightly" }).first().click();
     await page.waitForURL(`${fixture.consoleUrl}/keys/${keyId}`);
+    await page.goBack();
+    await expect.poll(() => page.getByLabel("Type of change").inputValue()).toBe("key");
+    await page.getByText("You renamed").waitFor({ state: "detached" });
     expect(complaints).toEqual([]);
   });
 

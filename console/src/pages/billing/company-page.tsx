@@ -70,12 +70,7 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }) {
       country: typed.country.trim().toUpperCase(),
       tax_id: taxId.trim() === "" ? null : { type: taxType, value: taxId },
     };
-    // Saving gives the form a new React key, which drops a callback of `mutate`. The callbacks of
-    // this promise still run.
-    change.mutateAsync({ body }).then(
-      () => notifyDone("Company data was saved"),
-      () => undefined,
-    );
+    change.mutate({ body }, { onSuccess: () => notifyDone("Company data was saved") });
   }
 
   const field = (name: keyof typeof typed, label: string, maxLength: number) => ({

@@ -1,4 +1,4 @@
-import { CopyButton, Group, NativeSelect, PasswordInput, Stack } from "@mantine/core";
+import { Group, NativeSelect, PasswordInput, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
@@ -19,6 +19,7 @@ import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { toKeyStatus } from "../keys/match-keys.ts";
 import { controlled } from "../../ui/fields.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
+import { useCopy } from "../../ui/copyable.tsx";
 import { Note } from "../../ui/note.tsx";
 
 export function GuidePage() {
@@ -36,6 +37,7 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
       return await answer.text();
     },
   });
+  const { isCopied, copy } = useCopy();
   const sections = readBlocks(text.data ?? "").flatMap((block) =>
     block.kind === "heading" && block.level > 1
       ? [{ id: slugOf(block.text), label: block.text }]
@@ -47,11 +49,9 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
       sections={sections}
       actions={
         text.data === undefined ? null : (
-          <CopyButton value={text.data} timeout={1500}>
-            {({ copied, copy }) => (
-              <SmallButton onClick={copy}>{copied ? "Copied" : "Copy as Markdown"}</SmallButton>
-            )}
-          </CopyButton>
+          <SmallButton onClick={() => void copy(text.data)}>
+            {isCopied ? "Copied" : "Copy as Markdown"}
+          </SmallButton>
         )
       }
     >

@@ -41,7 +41,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       ) : (
         text
       )}
-      {mayRename ? (
+      {mayRename && !isDisabled ? (
         <RowButton
           // Becomes true after the form has closed, so that the focus returns to this button.
           autoFocus={renaming === "done"}

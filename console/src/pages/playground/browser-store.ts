@@ -4,6 +4,11 @@ import { useCallback, useEffect, useState } from "react";
 const VERSION = 3;
 const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as const;
 
+/** A random ID. On plain http, browsers have no `crypto.randomUUID`. */
+export function newId(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join("-");
+}
+
 /** A stored record. It names its organization, because one browser can be used for several. */
 export interface Kept {
   readonly id: string;

@@ -11,7 +11,7 @@ import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { notifyDone, notices } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { changedRules, typedRules, type EventName } from "./alert-rules.ts";
+import { changedRules, typedRules, type EventName, type TypedRules } from "./alert-rules.ts";
 import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { timeColumn, column } from "../../ui/columns.tsx";
@@ -60,8 +60,13 @@ const EVENTS = [
 ] as const satisfies readonly (readonly [EventName, string])[];
 
 function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }) {
-  const [opened, setOpened] = useState(rules);
-  const [typed, setTyped] = useState(() => typedRules(rules));
+  const [edited, setEdited] = useState<{
+    readonly opened: typeof rules;
+    readonly typed: TypedRules;
+  }>();
+  // Until the reader changes something, the form follows the rules, which others may change.
+  const { opened, typed } = edited ?? { opened: rules, typed: typedRules(rules) };
+  const setTyped = (next: TypedRules): void => setEdited({ opened, typed: next });
   const change = useChange("PATCH /api/console/alerts", ["GET /api/console/alerts"]);
 
   function save(event: FormEvent): void {
@@ -69,9 +74,8 @@ function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }) {
     change.mutate(
       { body: changedRules(opened, typed) },
       {
-        onSuccess: ({ rules: saved }) => {
-          setOpened(saved);
-          setTyped(typedRules(saved));
+        onSuccess: () => {
+          setEdited(undefined);
           notifyDone("Alerts were saved");
         },
       },

@@ -1,9 +1,10 @@
 import { Group, NativeSelect, Text, TextInput } from "@mantine/core";
-import { useState } from "react";
 
+import { defined } from "../../../../src/kernel/core/defined.ts";
 import type { ChangeKind, ChangesFilter, ShownChange } from "../../api/contract.ts";
 import { buildAddress, call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
 import { controlled } from "../../ui/fields.ts";
 import { column } from "../../ui/columns.tsx";
 import { AppLink, type Target } from "../../ui/app-link.tsx";
@@ -15,7 +16,8 @@ import { usePages, OlderPages } from "../../ui/older-pages.tsx";
 import { DownloadLink } from "../../ui/buttons.tsx";
 
 export function ChangesPage() {
-  const [filter, setFilter] = useState<ChangesFilter>({});
+  const [{ kind, by, until }, change] = useFilters<ChangesFilter>();
+  const filter = defined({ kind, by, until });
   const changes = usePages<ShownChange>([ROUTE, "pages", filter], async (before, signal) => {
     const query = { ...filter, ...(before === null ? {} : { before }) };
     const { data, next_before: next } = await call(ROUTE, { query, signal });
@@ -31,7 +33,7 @@ export function ChangesPage() {
         </DownloadLink>
       }
     >
-      <Panel title="Change log" actions={<Filters filter={filter} onChange={setFilter} />}>
+      <Panel title="Change log" actions={<Filters filter={filter} onChange={change} />}>
         <OlderPages of={changes} rows={8}>
           {(rows) => (
             <DataTable
@@ -52,7 +54,7 @@ const ROUTE = "GET /api/console/changes";
 
 interface FiltersProps {
   readonly filter: ChangesFilter;
-  readonly onChange: (filter: ChangesFilter) => void;
+  readonly onChange: ReturnType<typeof useFilters<ChangesFilter>>[1];
 }
 
 function Filters({ filter, onChange }: FiltersProps) {
@@ -60,10 +62,8 @@ function Filters({ filter, onChange }: FiltersProps) {
   const people = (data?.members ?? []).map(({ account_id: value, email: label }) => {
     return { value, label };
   });
-  function change(name: keyof ChangesFilter, value: string): void {
-    const { [name]: _old, ...others } = filter;
-    onChange(value === "" ? others : { ...others, [name]: value });
-  }
+  const change = (name: keyof ChangesFilter, value: string): void =>
+    onChange({ [name]: value }, { history: "step" });
   return (
     <Group gap="xs">
       <NativeSelect

@@ -12,7 +12,7 @@ import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
 import { showPrice } from "../models/price-labels.ts";
 import { failoverReason } from "./attempt-labels.ts";
-import { lineAmounts, type AttemptLine } from "./line-amounts.ts";
+import { chargeNote, lineAmounts, type AttemptLine } from "./line-amounts.ts";
 import { endingOfAttempt, settlementLabel } from "./outcome-labels.ts";
 import { EndingBadge } from "./ending-badge.tsx";
 import styles from "./usage.module.css";
@@ -92,10 +92,7 @@ function AttemptLines({ attempt }: { readonly attempt: Attempt }) {
         rowKey={({ sku }) => sku}
       />
       <Note size="xs" mt={6}>
-        Prices in effect when the request was admitted.{" "}
-        {lines.some(({ amount }) => amount === undefined)
-          ? "The provider reports its own cost, which is what was charged."
-          : "The sum is rounded down once, to the micro-dollar."}
+        Prices in effect when the request was admitted. {chargeNote(attempt)}
       </Note>
     </div>
   );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Attempt } from "../../../../src/account/console-api/contract.ts";
-import { lineAmounts } from "./line-amounts.ts";
+import { chargeNote, lineAmounts } from "./line-amounts.ts";
 
 const attempt: Attempt = {
   n: 1,
@@ -64,6 +64,25 @@ test("1-hour cache writes have a separate line with their own price", () => {
 test("lines have no amounts if the provider's reported cost is charged", () => {
   const reported = lineAmounts({ ...attempt, settled_usd: "0.500000" });
   expect(reported.map(({ amount }) => amount)).toEqual([undefined, undefined]);
+});
+
+test.each([
+  { of: "a sum of the lines", settled: "0.000023", says: /^The sum is rounded down once/ },
+  { of: "another cost", settled: "0.500000", says: /^The provider reports its own cost/ },
+  {
+    of: "the reserve, where the lines are more",
+    settled: "0.000020",
+    reserved: "0.000020",
+    says: "Charged at the reserved maximum, $0.000020; the excess of $0.00000355 is not charged.",
+  },
+])("a charge says where it comes from: $of", ({ settled, reserved = "0.010000", says }) => {
+  const charged = { ...attempt, settled_usd: settled, reserved_usd: reserved };
+  expect(chargeNote(charged)).toMatch(says);
+});
+
+test("the lines of a charge at the reserve keep their amounts, which are more than it", () => {
+  const capped = lineAmounts({ ...attempt, settled_usd: "0.000020", reserved_usd: "0.000020" });
+  expect(capped.map(({ amount }) => amount)).toEqual(["0.00000105", "0.0000225"]);
 });
 
 test("an attempt without prices or without token counts has no charge lines", () => {

@@ -1,5 +1,5 @@
 import type { Attempt } from "../../api/contract.ts";
-import { parseUsd } from "../../ui/money-math.ts";
+import { parseUsd, showUsd } from "../../ui/money-math.ts";
 import { HOUR_WRITE, SKU_NAMES, SKUS, type Sku } from "../models/price-labels.ts";
 
 export interface AttemptLine {
@@ -17,26 +17,54 @@ export interface AttemptLine {
  * that the provider reported was charged instead.
  */
 export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
-  const { tokens, prices, settled_usd } = attempt;
+  const lines = priceLines(attempt);
+  const isReported = originOf(attempt, sumOf(lines)) === "reported";
+  return lines
+    .filter((line) => line.tokens > 0)
+    .map(({ sku, tokens, price, pico }) => ({
+      sku,
+      name: SKU_NAMES[sku],
+      tokens,
+      price,
+      amount: isReported ? undefined : writePico(pico),
+    }));
+}
+
+/** Says how the charge follows from the lines. */
+export function chargeNote(attempt: Attempt): string {
+  const sum = sumOf(priceLines(attempt));
+  const origin = originOf(attempt, sum);
+  if (origin === "sum") return "The sum is rounded down once, to the micro-dollar.";
+  if (origin === "reported") return "The provider reports its own cost, which is what was charged.";
+  const { settled_usd: settled } = attempt;
+  const excess = showUsd(writePico(sum - parseUsd(settled) * PICO_PER_MICRO));
+  return `Charged at the reserved maximum, ${showUsd(settled)}; the excess of ${excess} is not charged.`;
+}
+
+function originOf(attempt: Attempt, sum: bigint): "sum" | "reserve" | "reported" {
+  const settled = parseUsd(attempt.settled_usd);
+  const micro = sum / PICO_PER_MICRO;
+  if (micro === settled) return "sum";
+  return micro > settled && settled === parseUsd(attempt.reserved_usd) ? "reserve" : "reported";
+}
+
+interface PriceLine extends Omit<AttemptLine, "name" | "amount"> {
+  readonly pico: bigint;
+}
+
+function sumOf(lines: readonly PriceLine[]): bigint {
+  return lines.reduce((total, { pico }) => total + pico, 0n);
+}
+
+function priceLines({ tokens, prices }: Attempt): readonly PriceLine[] {
   if (tokens === null || prices === null) return [];
   const hour = tokens[HOUR_WRITE] ?? 0;
   // `cache_write` includes the 1-hour writes, which have their own line, so they are subtracted.
   const counts = { ...tokens, cache_write: tokens.cache_write - hour, [HOUR_WRITE]: hour };
-  const lines = SKUS.map((sku) => {
+  return SKUS.map((sku) => {
     const price = prices[sku] ?? prices.cache_write;
     return { sku, tokens: counts[sku], price, pico: BigInt(counts[sku]) * parseUsd(price) };
   });
-  const sum = lines.reduce((total, { pico }) => total + pico, 0n);
-  const isSum = sum / PICO_PER_MICRO === parseUsd(settled_usd);
-  return lines
-    .filter((line) => line.tokens > 0)
-    .map(({ sku, tokens: count, price, pico }) => ({
-      sku,
-      name: SKU_NAMES[sku],
-      tokens: count,
-      price,
-      amount: isSum ? writePico(pico) : undefined,
-    }));
 }
 const PICO_PER_MICRO = 1_000_000n;
 const PICO_PER_USD = 1_000_000_000_000n;

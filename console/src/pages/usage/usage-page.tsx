@@ -47,9 +47,8 @@ export function UsagePage() {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, readClock] = useClock();
   const filters = useMemo(() => readFilters(search, nowMs), [search, nowMs]);
-  /** Changes the filters. Every change also returns to the first page of the log. */
   const change = useCallback<ChangeSearch>(
-    (wanted, how = STEP) => setSearch({ cursor: undefined, ...wanted }, how),
+    (wanted, how = STEP) => setSearch(wanted, how),
     [setSearch],
   );
   return (

@@ -29,9 +29,10 @@ export const AnswerCard = memo(function AnswerCard(props: {
   readonly answer: ChatAnswer;
   readonly name: string;
   readonly isBusy: boolean;
+  readonly mayAsk: boolean;
   readonly actions: AnswerActions;
 }) {
-  const { answer, name, isBusy, actions } = props;
+  const { answer, name, isBusy, mayAsk, actions } = props;
   const { modelId, toolCalls = [] } = answer;
   const { onResults } = actions;
   const [isEdited, setEdited] = useState(false);
@@ -46,7 +47,7 @@ export const AnswerCard = memo(function AnswerCard(props: {
           {isBusy || answer.text === "" ? null : (
             <IconAction label="Edit answer" icon={Pencil} onClick={() => setEdited(true)} />
           )}
-          {isBusy ? null : (
+          {isBusy || !mayAsk ? null : (
             <IconAction
               label="Regenerate"
               icon={RefreshCw}
@@ -80,7 +81,7 @@ export const AnswerCard = memo(function AnswerCard(props: {
         <ToolCalls
           calls={toolCalls}
           onResults={
-            onResults === undefined || isBusy || answer.state !== "done"
+            onResults === undefined || isBusy || !mayAsk || answer.state !== "done"
               ? undefined
               : (results) => onResults(modelId, results)
           }

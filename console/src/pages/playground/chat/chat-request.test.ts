@@ -1,7 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { buildModel } from "../../models/sample-models.test-data.ts";
 import {
+  askProblem,
   chatBody,
   chatMessages,
   presentParameters,
@@ -14,7 +15,13 @@ import {
   takenKinds,
 } from "./chat-request.ts";
 import type { ChatAnswer, ChatSettings, Turn } from "./chat-types.ts";
-import { answeredTools, turnsBefore, withAnswer } from "./conversation.ts";
+import {
+  answeredTools,
+  createTurn,
+  emptyConversation,
+  turnsBefore,
+  withAnswer,
+} from "./conversation.ts";
 
 function turn(text: string, answers: Readonly<Record<string, string>> = {}): Turn {
   return {
@@ -103,6 +110,14 @@ describe("the conversation sent to a model", () => {
   });
 });
 
+test("a conversation works on plain http, where browsers have no crypto.randomUUID", () => {
+  onTestFinished(() => void vi.unstubAllGlobals());
+  vi.stubGlobal("crypto", { getRandomValues: crypto.getRandomValues.bind(crypto) });
+  const at = { modelIds: ["a"], system: "", parameters: {} };
+  const made = [emptyConversation("o", at), emptyConversation("o", at), createTurn("hi", [], [])];
+  expect(new Set(made.map(({ id }) => id)).size).toBe(3);
+});
+
 test("a kind of file may be attached only if every model accepts it", () => {
   const seeing = buildModel({ id: "c", input_modalities: ["text", "image", "file"] });
   expect(takenKinds([seeing])).toEqual(["image", "file"]);
@@ -166,6 +181,17 @@ describe("the request of a conversation", () => {
     expect(settingsProblem(settings)).toBeUndefined();
     expect(readTools("  ")).toEqual({});
   });
+});
+
+test.each([
+  { says: "lost is no longer listed.", of: { modelIds: ["lost"] } },
+  { says: "lost, gone are no longer listed.", of: { modelIds: ["lost", "gone"] } },
+  { says: "Tools: This is not valid JSON.", of: { tools: "[" } },
+  { says: undefined, of: { modelIds: ["lost", "able"] } },
+])("before a model is asked, also for another answer, the page says: $says", ({ says, of }) => {
+  const { modelIds, ...others } = { ...settings, ...of };
+  const chosen = [able].filter(({ id }) => modelIds.includes(id));
+  expect(askProblem(chosen, { ...others, modelIds })?.slice(0, says?.length)).toBe(says);
 });
 
 describe("a conversation with tools", () => {

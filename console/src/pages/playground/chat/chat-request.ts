@@ -200,6 +200,16 @@ export function settingsProblem(settings: ChatSettings): string | undefined {
   return schema === undefined ? undefined : `JSON schema: ${schema}`;
 }
 
+/** Why no model can be asked, neither for a first answer nor for another one. */
+export function askProblem(chosen: readonly Model[], settings: ChatSettings): string | undefined {
+  return chosen.length === 0 ? unlistedProblem(settings.modelIds) : settingsProblem(settings);
+}
+
+export function unlistedProblem(modelIds: readonly string[]): string {
+  const are = modelIds.length === 1 ? "is" : "are";
+  return `${modelIds.join(", ")} ${are} no longer listed. Choose another model.`;
+}
+
 export function takes(model: Model, parameter: string): boolean {
   return model.parameters[parameter] !== undefined;
 }

@@ -10,11 +10,11 @@ import {
 } from "lucide-react";
 
 import type { Model } from "../../../api/contract.ts";
-import { useSession } from "../../../api/use-session.ts";
+import { useMay, useSession } from "../../../api/use-session.ts";
 import type { TabProps } from "../tab-props.ts";
 import shared from "../playground.module.css";
 import type { CodeCall } from "./code-dialog.tsx";
-import { chatMessages, requestParameters, takenKinds, settingsProblem } from "./chat-request.ts";
+import { askProblem, chatMessages, requestParameters, takenKinds } from "./chat-request.ts";
 import { ChatSettingsPanel } from "./chat-settings-panel.tsx";
 import type { ChatSettings, Turn } from "./chat-types.ts";
 import classes from "./chat.module.css";
@@ -43,6 +43,8 @@ export default function ChatTab(props: TabProps) {
   const [areSettingsOpen, setSettingsOpen] = useState(() => matchMedia(WIDE).matches);
   const { settings, turns } = chat.conversation;
   const chosen = settings.modelIds.flatMap((id) => models.filter((each) => each.id === id));
+  const problem = askProblem(chosen, settings);
+  const mayAsk = useMay("keys") && problem === undefined;
   const sent = useMemo(() => turns.flatMap(({ attachments }) => attachments), [turns]);
   function change(changed: Partial<ChatSettings>): void {
     chat.change(changed);
@@ -60,13 +62,13 @@ export default function ChatTab(props: TabProps) {
           onNew={chat.startNew}
           onDialog={setDialog}
         />
-        <Thread chat={chat} models={models} onExample={setText} />
+        <Thread chat={chat} models={models} mayAsk={mayAsk} onExample={setText} />
         <Composer
           text={text}
           onText={setText}
           isBusy={chat.isBusy}
-          canSend={chosen.length > 0}
-          settingsProblem={settingsProblem(settings) ?? untakenBy(chosen, turns)}
+          mayAsk={mayAsk}
+          askProblem={problem ?? untakenBy(chosen, turns)}
           kinds={takenKinds(chosen)}
           sent={sent}
           onSend={chat.say}
@@ -110,7 +112,7 @@ export default function ChatTab(props: TabProps) {
               close();
             }}
             onForgotten={(id) => {
-              if (id === chat.conversation.id) chat.startNew();
+              if (id === chat.conversation.id) chat.drop();
             }}
             onClose={close}
           />

@@ -2,7 +2,6 @@ import { ActionIcon, Button, FileButton, Group, Text, Textarea } from "@mantine/
 import { Paperclip, Send, Square, X } from "lucide-react";
 import { useRef, useState, type KeyboardEvent } from "react";
 
-import { useMay } from "../../../api/use-session.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
@@ -14,9 +13,9 @@ interface ComposerProps {
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly isBusy: boolean;
-  readonly canSend: boolean;
+  readonly mayAsk: boolean;
   /** While this is set, nothing can be sent. */
-  readonly settingsProblem: string | undefined;
+  readonly askProblem: string | undefined;
   readonly kinds: readonly Attachment["kind"][];
   /** Files of earlier messages. Every request sends them again, so they count toward the limits. */
   readonly sent: readonly Attachment[];
@@ -25,17 +24,15 @@ interface ComposerProps {
 }
 
 export function Composer(props: ComposerProps) {
-  const { isBusy, canSend, kinds, settingsProblem, text, onText } = props;
-  const mayCall = useMay("keys");
+  const { isBusy, mayAsk, askProblem, kinds, text, onText } = props;
   const [attached, setAttached] = useState<readonly Attachment[]>([]);
   const [problem, setProblem] = useState<string>();
   const resetFiles = useRef<() => void>(null);
   const untaken = attached.find(({ kind }) => !kinds.includes(kind));
   const isSendable =
-    canSend &&
-    mayCall &&
+    mayAsk &&
     !isBusy &&
-    settingsProblem === undefined &&
+    askProblem === undefined &&
     untaken === undefined &&
     (text.trim() !== "" || attached.length > 0);
 
@@ -85,7 +82,7 @@ export function Composer(props: ComposerProps) {
         variant="unstyled"
         error={
           untaken === undefined
-            ? (problem ?? settingsProblem)
+            ? (problem ?? askProblem)
             : `The selected models do not accept ${untaken.name}. Remove it.`
         }
       />

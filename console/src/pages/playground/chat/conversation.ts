@@ -1,3 +1,4 @@
+import { newId } from "../browser-store.ts";
 import type {
   Attachment,
   ChatAnswer,
@@ -16,13 +17,13 @@ interface AnswerAt {
 
 export function emptyConversation(orgId: string, settings: ChatSettings): Conversation {
   return {
-    id: crypto.randomUUID(),
+    id: newId(),
     orgId,
     title: "New conversation",
     updatedAtMs: Date.now(),
     settings,
     turns: [],
-    copyId: crypto.randomUUID(),
+    copyId: newId(),
   };
 }
 
@@ -33,11 +34,11 @@ export function emptyConversation(orgId: string, settings: ChatSettings): Conver
 export function nextStored(copy: Conversation, stored: Conversation | undefined): Conversation {
   const isOwn =
     stored === undefined || stored.copyId === copy.copyId || stored.revision === copy.revision;
-  const next = { ...copy, revision: crypto.randomUUID() };
+  const next = { ...copy, revision: newId() };
   if (isOwn) return next;
   const { copyId = copy.id } = copy;
   // If one copy is written twice before it learns of its new ID, both writes get the same ID.
-  const id = copyId === copy.id ? crypto.randomUUID() : copyId;
+  const id = copyId === copy.id ? newId() : copyId;
   return { ...next, id, copyId: id };
 }
 
@@ -46,11 +47,11 @@ export function createTurn(
   attachments: readonly Attachment[],
   modelIds: readonly string[],
 ): Turn {
-  return { id: crypto.randomUUID(), text, attachments, answers: modelIds.map(waitingAnswer) };
+  return { id: newId(), text, attachments, answers: modelIds.map(waitingAnswer) };
 }
 
 function waitingAnswer(modelId: string): ChatAnswer {
-  return { modelId, attemptId: crypto.randomUUID(), text: "", reasoning: "", state: "waiting" };
+  return { modelId, attemptId: newId(), text: "", reasoning: "", state: "waiting" };
 }
 
 /**
@@ -109,7 +110,7 @@ export function openCopy(kept: Conversation): Conversation {
   const message = "You left the page before the answer was complete.";
   return {
     ...kept,
-    copyId: crypto.randomUUID(),
+    copyId: newId(),
     turns: kept.turns.map((turn) => ({
       ...turn,
       answers: turn.answers.map((answer) =>

@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 
-import { BrowserShelf, useShelf, type Kept } from "../browser-store.ts";
+import { BrowserShelf, newId, useShelf, type Kept } from "../browser-store.ts";
 import { KeptList } from "../kept-list.tsx";
 import shared from "../playground.module.css";
 import { controlled } from "../../../ui/fields.ts";
@@ -31,7 +31,7 @@ export default function PresetDialog(props: {
 
   function save(event: FormEvent): void {
     event.preventDefault();
-    const id = records.find((each) => each.name === name)?.id ?? crypto.randomUUID();
+    const id = records.find((each) => each.name === name)?.id ?? newId();
     keep({ id, orgId, updatedAtMs: Date.now(), name, settings });
     setTyped("");
   }

@@ -19,6 +19,8 @@ const NEAR_PX = 80;
 interface ThreadProps {
   readonly chat: Chat;
   readonly models: readonly Model[];
+  /** If false, no message can be sent, and no answer made anew. */
+  readonly mayAsk: boolean;
   readonly onExample: (prompt: string) => void;
 }
 
@@ -60,7 +62,7 @@ interface MessagesProps extends Omit<ThreadProps, "models"> {
   readonly modelId?: string;
 }
 
-function Messages({ chat, names, modelId, onExample }: MessagesProps) {
+function Messages({ chat, names, modelId, mayAsk, onExample }: MessagesProps) {
   const { turns } = chat.conversation;
   const scroll = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
@@ -90,6 +92,7 @@ function Messages({ chat, names, modelId, onExample }: MessagesProps) {
           modelId={modelId}
           names={names}
           isBusy={chat.isBusy}
+          mayAsk={mayAsk}
           chat={actions}
         />
       ))}
@@ -162,9 +165,10 @@ const TurnView = memo(function TurnView(props: {
   readonly modelId: string | undefined;
   readonly names: ReadonlyMap<string, string>;
   readonly isBusy: boolean;
+  readonly mayAsk: boolean;
   readonly chat: Actions;
 }) {
-  const { turn, next, modelId, names, isBusy, chat } = props;
+  const { turn, next, modelId, names, isBusy, mayAsk, chat } = props;
   const answers = turn.answers.filter((each) => modelId === undefined || each.modelId === modelId);
   const actions = useMemo((): AnswerActions => {
     const { id } = turn;
@@ -178,7 +182,7 @@ const TurnView = memo(function TurnView(props: {
   return (
     <article className={classes.turn} aria-label="A message and its answers">
       {turn.toolResults === undefined ? (
-        <Said turn={turn} isBusy={isBusy} onSayAgain={chat.sayAgain} />
+        <Said turn={turn} isBusy={isBusy || !mayAsk} onSayAgain={chat.sayAgain} />
       ) : (
         <Results turn={turn} modelId={modelId} />
       )}
@@ -190,6 +194,7 @@ const TurnView = memo(function TurnView(props: {
             answer={answer}
             name={names.get(answer.modelId) ?? answer.modelId}
             isBusy={isBusy}
+            mayAsk={mayAsk && names.has(answer.modelId)}
             actions={
               next?.toolResults?.[answer.modelId] === undefined
                 ? actions

@@ -4,7 +4,7 @@ import type { Model } from "../../../api/contract.ts";
 import { recall, remember } from "../../../ui/browser-memory.ts";
 import { BrowserShelf } from "../browser-store.ts";
 import { useFreshBalance } from "../tab-props.ts";
-import { chatBody } from "./chat-request.ts";
+import { chatBody, unlistedProblem } from "./chat-request.ts";
 import type { Attachment, ChatSettings, Conversation, ToolResult, Turn } from "./chat-types.ts";
 import {
   answeredTools,
@@ -56,14 +56,14 @@ export function useChat(options: {
     };
     const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void =>
       go([...before, createTurn(said, files, conversation.settings.modelIds)]);
-    const leave = (): void => {
-      stop();
-      if (isBusy) keep(conversation);
-    };
     const show = (next: Conversation): void => {
-      leave();
+      stop();
       rememberOpen(orgId, next.turns.length === 0 ? undefined : next.id);
       setConversation(next);
+    };
+    const leaveFor = (next: Conversation): void => {
+      if (isBusy) keep(conversation);
+      show(next);
     };
     return {
       conversation,
@@ -94,8 +94,10 @@ export function useChat(options: {
         if (turns !== undefined) go(turns);
       },
       stop,
-      open: (kept: Conversation): void => show(openUnchanged(kept)),
-      startNew: (): void => show(emptyConversation(orgId, conversation.settings)),
+      open: (kept: Conversation): void => leaveFor(openUnchanged(kept)),
+      startNew: (): void => leaveFor(emptyConversation(orgId, conversation.settings)),
+      /** Shows a new conversation after this one was deleted, which must not store it again. */
+      drop: (): void => show(emptyConversation(orgId, conversation.settings)),
     };
   }, [ask, stop, keep, conversation, isBusy, isKept, orgId]);
 }
@@ -154,12 +156,12 @@ function useAnswers(models: readonly Model[], setConversation: SetConversation) 
       abort.current = controller;
       for (const { modelId, attemptId, state } of turn.answers) {
         const model = models.find(({ id }) => id === modelId);
-        if (model === undefined || state !== "waiting") continue;
+        if (state !== "waiting") continue;
         const of = { turnId: turn.id, modelId, attemptId };
-        const problem = untakenProblem(model, turns);
-        if (problem !== undefined) {
-          const notSent = { state: "refused", message: problem } as const;
-          setConversation((before) => withAnswer(before, of, notSent));
+        const problem = model === undefined ? undefined : untakenProblem(model, turns);
+        if (model === undefined || problem !== undefined) {
+          const message = problem ?? unlistedProblem([modelId]);
+          setConversation((before) => withAnswer(before, of, { state: "refused", message }));
           continue;
         }
         setRunning((count) => count + 1);

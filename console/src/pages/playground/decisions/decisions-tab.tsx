@@ -12,6 +12,7 @@ import { Play, Plus, X } from "lucide-react";
 import { useState, type FormEvent } from "react";
 
 import { useMay } from "../../../api/use-session.ts";
+import { newId } from "../browser-store.ts";
 import { IconButton } from "../call-figures.tsx";
 import { controlled, checkable } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
@@ -150,7 +151,7 @@ export default function DecisionsTab(props: TabProps) {
 
 function createQuestion(wire: DecisionWire): QuestionDraft {
   const type = QUESTION_TYPES[wire][0]?.value ?? "boolean";
-  return { ...BLANK, id: crypto.randomUUID(), name: "", type };
+  return { ...BLANK, id: newId(), name: "", type };
 }
 
 const BLANK = { instructions: "", labels: "", min: "", max: "", isMulti: false };

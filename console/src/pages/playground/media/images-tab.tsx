@@ -4,7 +4,7 @@ import { useSession } from "../../../api/use-session.ts";
 import { DownloadLink } from "../../../ui/buttons.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { CallFigures } from "../call-figures.tsx";
-import { BrowserShelf, useShelf, type Kept } from "../browser-store.ts";
+import { BrowserShelf, newId, useShelf, type Kept } from "../browser-store.ts";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
@@ -40,7 +40,7 @@ export default function ImagesTab(props: TabProps) {
         const answer = await sendJson("/images/generations", { body, signal });
         const { json, costUsd, provider, requestId } = answer;
         keep({
-          id: crypto.randomUUID(),
+          id: newId(),
           orgId,
           updatedAtMs: Date.now(),
           prompt: body.prompt,
