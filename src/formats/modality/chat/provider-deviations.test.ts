@@ -225,6 +225,25 @@ describe("a provider's deviations are corrected", () => {
     ]);
   });
 
+  test("arguments that follow an empty object replace it, and an empty object alone is kept", () => {
+    const parts = callsOf(
+      toolDelta(0, called("c1", "{}")),
+      toolDelta(0, called(undefined, '{"path":', "")),
+      toolDelta(0, called(undefined, '"a"}', "")),
+      toolDelta(1, called("c2", "{}")),
+      toolDelta(1, called(undefined, "{}", "")),
+      toolDelta(2, called("c3", "{}")),
+    );
+    const all = [...parts.values()].map((part) => part.arguments);
+    expect(all).toEqual(['{"path":"a"}', "{}", "{}"]);
+  });
+
+  test("a call without arguments is passed on byte for byte, at the latest with the next chunk", () => {
+    const call = toolDelta(0, { index: 0, ...called("c1", "{}") });
+    for (const { text } of playBoth(delta({ role: "assistant", content: "" }), call, ...TOOLS_END))
+      expect(text).toContain(`data: ${JSON.stringify({ ...call, model: marketModel })}\n\n`);
+  });
+
   test("a call keeps its first id where each fragment has another", () => {
     const parts = callsOf(
       toolDelta(0, called("c1", '{"path":')),

@@ -29,6 +29,7 @@ export class CallFragments {
   /** The id and the name of each call, as far as the client got them. */
   readonly #said: ({ readonly id: string; readonly name: string } | undefined)[] = [];
   readonly #idTail: string;
+  #isAlone = false;
 
   constructor(reading: AnswerReading, idTail: string) {
     this.#reader = new ToolCallReader(reading);
@@ -36,9 +37,20 @@ export class CallFragments {
   }
 
   mend(chunk: string, calls: readonly unknown[]): string {
+    this.#isAlone = calls.length === 1;
     const mends = calls.map((fragment) => this.#findMend(fragment));
     if (mends.every((mend) => mend === undefined)) return chunk;
     return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
+  }
+
+  /** True if a chunk of one fragment ends with the arguments `{}`, which the next may replace. */
+  get hasBraces(): boolean {
+    return this.#isAlone && this.#reader.holdsBraces;
+  }
+
+  /** True if a chunk of one fragment replaces the `{}` in the chunk before it. */
+  get replacesBraces(): boolean {
+    return this.#isAlone && this.#reader.hasDropped;
   }
 
   /** Undefined for a fragment to pass on unchanged: correct, no object, or of one call too many. */
@@ -152,6 +164,13 @@ function withCallId(call: string, id: string): string {
   return withRootMember(call, "id", JSON.stringify(id));
 }
 
+/** Empties the arguments in a chunk with one fragment, in place of which the next one has others. */
+export function withoutBraces(chunk: string): string {
+  const [call] = callSpans(chunk, "delta");
+  const fn = call && findMember(chunk, call.start, "function");
+  return fn === undefined ? chunk : withMember(chunk, fn, { key: "arguments", json: '""' });
+}
+
 /** Turns an object of arguments into its JSON text, digit for digit; anything else into `{}`. */
 function withArguments(call: string): string {
   const fn = findMember(call, 0, "function");
@@ -173,7 +192,7 @@ class OpenCall {
   isStarted = false;
   held = "";
   /** Once the arguments are complete, a named fragment without an index starts another call. */
-  readonly progress = new JsonProgress();
+  progress = new JsonProgress();
 
   constructor(call: number) {
     this.call = call;
@@ -195,6 +214,10 @@ export class ToolCallReader {
   readonly #byId = new Map<string, OpenCall>();
   readonly #calls: OpenCall[] = [];
   readonly #reading: AnswerReading;
+  /** The call whose arguments are `{}` so far, which some servers send before the real ones. */
+  #braced: OpenCall | undefined;
+  /** True if the last fragment has replaced the `{}` before it. */
+  hasDropped = false;
 
   constructor(reading: AnswerReading) {
     this.#reading = reading;
@@ -209,11 +232,23 @@ export class ToolCallReader {
     const name = textOf(fn?.["name"]);
     const json = argumentText(fn?.["arguments"]);
     const call = this.#find(fields["index"], { id, name, json });
+    if (call !== this.#braced) this.flush(emit);
     if (call.id === "" && !call.isStarted) this.#name(call, id);
     if (call.name === "") call.name = name;
     if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
     this.#advance(call, json, emit);
     return call.call;
+  }
+
+  /** Sends the `{}` that was held: no other arguments follow it. */
+  flush(emit: Emit): void {
+    const call = this.#braced;
+    this.#braced = undefined;
+    if (call !== undefined) this.#send(call, emit);
+  }
+
+  get holdsBraces(): boolean {
+    return this.#braced !== undefined;
   }
 
   get hasCalls(): boolean {
@@ -259,19 +294,27 @@ export class ToolCallReader {
   }
 
   #advance(call: OpenCall, json: string, emit: Emit): void {
-    call.progress.accept(json);
-    if (call.name === "") {
-      call.held += json;
-      return;
+    this.hasDropped = call.held === "{}" && json.trimStart().startsWith("{");
+    if (this.hasDropped) {
+      call.held = "";
+      call.progress = new JsonProgress();
     }
+    call.progress.accept(json);
+    call.held += json;
+    if (call.name === "") return;
     if (!call.isStarted) {
       call.isStarted = true;
       const id = call.signature === "" ? call.id : signedId(call);
       emit({ type: "tool_start", call: call.call, id, name: call.name });
     }
-    const fresh = call.held + json;
+    this.#braced = call.held === "{}" && call.progress.isWhole ? call : undefined;
+    if (this.#braced === undefined) this.#send(call, emit);
+  }
+
+  #send(call: OpenCall, emit: Emit): void {
+    const json = call.held;
     call.held = "";
-    if (fresh !== "") emit({ type: "tool_arguments", call: call.call, json: fresh });
+    if (json !== "") emit({ type: "tool_arguments", call: call.call, json });
   }
 }
 
