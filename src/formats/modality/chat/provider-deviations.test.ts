@@ -489,6 +489,7 @@ describe("a provider's deviations are corrected", () => {
       [start, call, reason, stop(0), end],
       [start, call, stop(0), end],
       [start, empty, call, stop(0), end],
+      [start, reason, call, stop(0), end],
     ]) {
       const sent = dataOf(playStream(wiresB, ...order).text);
       expect(sent.findLast(({ type }) => type === "message_delta")).toMatchObject({
@@ -521,6 +522,9 @@ describe("a provider's deviations are corrected", () => {
     ["MAX_TOKENS", "length"],
     ["content_filter: SAFETY", "content_filter"],
     ["constructor", "stop"],
+    ["tool_calls", "stop"],
+    ["function_call", "stop"],
+    ["tool_use", "stop"],
   ])("a chat-completions client gets the finish reason %s as %s", (word, expected) => {
     const json = playJson(wiresA, wholeAnswer({ content: "I can" }, word));
     expect(JSON.parse(json.text).choices[0].finish_reason).toBe(expected);
@@ -538,6 +542,8 @@ describe("a provider's deviations are corrected", () => {
     ["MAX_TOKENS", "max_tokens"],
     ["pause_turn", "pause_turn"],
     ["compaction", "compaction"],
+    ["tool_use", "end_turn"],
+    ["tool_calls", "end_turn"],
   ])("a messages client gets the stop reason %s as %s", (word, expected) => {
     const body = { type: "message", content: [{ type: "text", text: "x" }], stop_reason: word };
     const json = playJson(wiresB, JSON.stringify(body)).text;
@@ -550,6 +556,7 @@ describe("a provider's deviations are corrected", () => {
     ["tool_use", "end_turn", "tool_use"],
     ["tool_use", "max_tokens", "max_tokens"],
     ["server_tool_use", "end_turn", "end_turn"],
+    ["server_tool_use", "tool_use", "tool_use"],
   ])("a messages client gets with a %s block the stop reason %s as %s", (type, word, expected) => {
     const call = { type, id: "t1", name: "f", input: {} };
     const body = JSON.stringify({ type: "message", content: [call], stop_reason: word });

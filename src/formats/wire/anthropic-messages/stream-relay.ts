@@ -111,11 +111,12 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
     const last = this.#heldDeltas.pop() ?? sent;
     if (last === undefined) {
-      const word = clientWord(this.#stopReason, this.#hasClientCalls);
       const usage = usageJson(this.report?.usage, costUsd);
-      return closingText(`{"stop_reason":"${word}","stop_sequence":null}`, usage);
+      return closingText(`{"stop_reason":"${this.#clientWord()}","stop_sequence":null}`, usage);
     }
-    const closing = withPart(last, ["usage"], "cost", costUsd);
+    // A call can follow the stop reason, so the word is settled once more.
+    const settled = withPart(last, ["delta"], "stop_reason", this.#stopReasonJson());
+    const closing = withPart(settled, ["usage"], "cost", costUsd);
     return (
       this.#takeHeld() + sseEventText("message_delta", closing) + eventText("message_stop", "")
     );
@@ -140,14 +141,22 @@ export class AnthropicMessagesRelay implements StreamDriver {
     this.#reporter.read(json, usage, ["usage"]);
     const delta = asObject(json.value["delta"]);
     this.#stopReason ||= textOf(delta?.["stop_reason"]);
-    const known = this.#stopReason && clientWord(this.#stopReason, this.#hasClientCalls);
-    const word = JSON.stringify(known || null);
+    const word = this.#stopReasonJson();
     const text =
       delta === undefined
         ? withRootMember(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
         : withStopReason(json.text, delta, word);
     this.#heldDeltas.push(this.#withUsage(text, usage));
     return "silent";
+  }
+
+  #clientWord(): string {
+    const calls = { hasCalls: this.#hasCalls, hasClientCalls: this.#hasClientCalls };
+    return clientWord(this.#stopReason, calls);
+  }
+
+  #stopReasonJson(): string {
+    return this.#stopReason === "" ? "null" : JSON.stringify(this.#clientWord());
   }
 
   /** Adds missing output tokens, which official clients read unchecked, and removes the cost. */
