@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  aToB,
   bToA,
   chunks,
   delta,
@@ -384,6 +385,26 @@ describe("a provider's deviations are corrected", () => {
     const fragments = calls.map((call, at) => toolDelta(at, call));
     for (const { text } of [json, playStream(bToA, ...fragments, ...TOOLS_END)]) {
       expect(idsOf(text)).toEqual([`toolu_${idTail}_0`, `toolu_${idTail}_1`]);
+    }
+  });
+
+  test("ids that the gateway gives to many calls differ, and OpenAI takes all of them", () => {
+    const numbers = Array.from({ length: 101 }, (_, at) => at);
+    const named = { type: "function", function: { name: "f", arguments: "{}" } };
+    const chats = numbers.map((at) => toolDelta(at, named));
+    const blocks = numbers.flatMap((at) => [block(at, { type: "tool_use", name: "f" }), stop(at)]);
+    const messages = [start, ...blocks, ...close("tool_use")];
+    const own = /"id":"((?:call|toolu)_[^"]*)"/g;
+    for (const { text } of [
+      playStream(bToA, ...chats, ...TOOLS_END),
+      playStream(wiresA, ...chats, ...TOOLS_END),
+      playStream(wiresB, ...messages),
+      playStream(aToB, ...messages),
+      playJson(wiresA, wholeAnswer({ tool_calls: numbers.map(() => named) }, "tool_calls")),
+    ]) {
+      const ids = new Set([...text.matchAll(own)].map((match) => match[1] ?? ""));
+      expect(ids.size).toBe(numbers.length);
+      expect(Math.max(...[...ids].map((id) => id.length))).toBe(40);
     }
   });
 

@@ -23,6 +23,7 @@ import { type AnswerLabel, type AnswerJson, parseObject } from "../neutral/chat-
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { withNeeded, withoutCostDetails, withRootMember } from "../neutral/relayed-text.ts";
+import { ownCallId } from "../neutral/tool-calls.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import {
   clientWord,
@@ -228,7 +229,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
       case "thinking":
         return withNeeded(text, find, block, { thinking: '""', signature: '""' });
       case "tool_use": {
-        const id = `"toolu_${this.#label.idTail}_${this.#blockCount}"`;
+        const id = `"${ownCallId("toolu_", this.#label.idTail, this.#blockCount)}"`;
         return withNeeded(text, find, block, { id, input: "{}" });
       }
       default:

@@ -14,7 +14,7 @@ import {
 import type { Emit } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { compactObject, rootSpan, withRootMember } from "../neutral/relayed-text.ts";
-import { signedId } from "../neutral/tool-calls.ts";
+import { ownCallId, signedId } from "../neutral/tool-calls.ts";
 import type { Fields } from "../neutral/usage-report.ts";
 import { findHeld, type Holder } from "./chunks.ts";
 
@@ -61,7 +61,8 @@ export class CallFragments {
     const id = textOf(fields["id"]);
     const name = textOf(asObject(fields["function"])?.["name"]);
     const said = this.#said[call];
-    const missingId = said === undefined && id === "" ? ownId(this.#idTail, call) : undefined;
+    const missingId =
+      said === undefined && id === "" ? ownCallId("call_", this.#idTail, call) : undefined;
     this.#said[call] = { id: said?.id || missingId || id, name: said?.name || name };
     const hasWrongIndex = fields["index"] !== call;
     const lacksType = said === undefined && lacksCallType(fields);
@@ -98,7 +99,8 @@ export function withWholeCalls(answer: string, calls: unknown, idTail: string): 
   return editEach(answer, callSpans(answer, "message"), (text, at) => {
     const call = list[at];
     if (call === undefined) return text;
-    const named = textOf(call["id"]) === "" ? withCallId(text, ownId(idTail, at)) : text;
+    const named =
+      textOf(call["id"]) === "" ? withCallId(text, ownCallId("call_", idTail, at)) : text;
     const typed = lacksCallType(call) ? withCallType(named) : named;
     return lacksArguments(call) ? withArguments(typed) : typed;
   });
@@ -108,10 +110,6 @@ export function withWholeCalls(answer: string, calls: unknown, idTail: string): 
 function lacksArguments(call: Fields): boolean {
   const fn = asObject(call["function"]);
   return fn !== undefined && typeof fn["arguments"] !== "string";
-}
-
-function ownId(idTail: string, call: number): string {
-  return `call_${idTail}_${call}`;
 }
 
 /**
