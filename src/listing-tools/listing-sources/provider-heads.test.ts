@@ -98,6 +98,9 @@ test.each([
   ["fireworks", "accounts/fireworks/models/qwen3p8-max", ["system-first"]],
   ["fireworks", "accounts/fireworks/models/kimi-k3", undefined],
   ["moonshot", "kimi-k3", undefined],
+  ["openrouter", "qwen/qwen3.8-max", ["system-for-developer", "system-first"]],
+  ["openrouter", "moonshotai/kimi-k3", ["system-for-developer"]],
+  ["openrouter", "openai/gpt-5.2", undefined],
   ["openai", "gpt-5.2", undefined],
   ["openai", "gpt-5.4-mini", ["no-effort-with-tools"]],
   ["openai", "gpt-5.6-terra", ["no-effort-with-tools"]],
@@ -109,8 +112,10 @@ test.each([
 });
 
 test.each([
+  "cerebras",
   "deepinfra",
   "deepseek",
+  "fireworks",
   "mistral",
   "moonshot",
   "perplexity",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  aToB,
   bToA,
   chunks,
   delta,
@@ -263,6 +264,25 @@ describe("a provider's deviations are corrected", () => {
     ]);
   });
 
+  test("arguments that follow an empty object replace it, and an empty object alone is kept", () => {
+    const parts = callsOf(
+      toolDelta(0, called("c1", "{}")),
+      toolDelta(0, called(undefined, '{"path":', "")),
+      toolDelta(0, called(undefined, '"a"}', "")),
+      toolDelta(1, called("c2", "{}")),
+      toolDelta(1, called(undefined, "{}", "")),
+      toolDelta(2, called("c3", "{}")),
+    );
+    const all = [...parts.values()].map((part) => part.arguments);
+    expect(all).toEqual(['{"path":"a"}', "{}", "{}"]);
+  });
+
+  test("a call without arguments is passed on byte for byte, at the latest with the next chunk", () => {
+    const call = toolDelta(0, { index: 0, ...called("c1", "{}") });
+    for (const { text } of playBoth(delta({ role: "assistant", content: "" }), call, ...TOOLS_END))
+      expect(text).toContain(`data: ${JSON.stringify({ ...call, model: marketModel })}\n\n`);
+  });
+
   test("a call keeps its first id where each fragment has another", () => {
     const parts = callsOf(
       toolDelta(0, called("c1", '{"path":')),
@@ -406,6 +426,26 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
+  test("ids that the gateway gives to many calls differ, and OpenAI takes all of them", () => {
+    const numbers = Array.from({ length: 101 }, (_, at) => at);
+    const named = { type: "function", function: { name: "f", arguments: "{}" } };
+    const chats = numbers.map((at) => toolDelta(at, named));
+    const blocks = numbers.flatMap((at) => [block(at, { type: "tool_use", name: "f" }), stop(at)]);
+    const messages = [start, ...blocks, ...close("tool_use")];
+    const own = /"id":"((?:call|toolu)_[^"]*)"/g;
+    for (const { text } of [
+      playStream(bToA, ...chats, ...TOOLS_END),
+      playStream(wiresA, ...chats, ...TOOLS_END),
+      playStream(wiresB, ...messages),
+      playStream(aToB, ...messages),
+      playJson(wiresA, wholeAnswer({ tool_calls: numbers.map(() => named) }, "tool_calls")),
+    ]) {
+      const ids = new Set([...text.matchAll(own)].map((match) => match[1] ?? ""));
+      expect(ids.size).toBe(numbers.length);
+      expect(Math.max(...[...ids].map((id) => id.length))).toBe(40);
+    }
+  });
+
   test("text parts become one string, and thinking parts become reasoning_content", () => {
     const parts = [
       { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
@@ -508,6 +548,7 @@ describe("a provider's deviations are corrected", () => {
       [start, call, reason, stop(0), end],
       [start, call, stop(0), end],
       [start, empty, call, stop(0), end],
+      [start, reason, call, stop(0), end],
     ]) {
       const sent = dataOf(playStream(wiresB, ...order).text);
       expect(sent.findLast(({ type }) => type === "message_delta")).toMatchObject({
@@ -540,6 +581,9 @@ describe("a provider's deviations are corrected", () => {
     ["MAX_TOKENS", "length"],
     ["content_filter: SAFETY", "content_filter"],
     ["constructor", "stop"],
+    ["tool_calls", "stop"],
+    ["function_call", "stop"],
+    ["tool_use", "stop"],
   ])("a chat-completions client gets the finish reason %s as %s", (word, expected) => {
     const json = playJson(wiresA, wholeAnswer({ content: "I can" }, word));
     expect(JSON.parse(json.text).choices[0].finish_reason).toBe(expected);
@@ -557,6 +601,8 @@ describe("a provider's deviations are corrected", () => {
     ["MAX_TOKENS", "max_tokens"],
     ["pause_turn", "pause_turn"],
     ["compaction", "compaction"],
+    ["tool_use", "end_turn"],
+    ["tool_calls", "end_turn"],
   ])("a messages client gets the stop reason %s as %s", (word, expected) => {
     const body = { type: "message", content: [{ type: "text", text: "x" }], stop_reason: word };
     const json = playJson(wiresB, JSON.stringify(body)).text;
@@ -569,6 +615,7 @@ describe("a provider's deviations are corrected", () => {
     ["tool_use", "end_turn", "tool_use"],
     ["tool_use", "max_tokens", "max_tokens"],
     ["server_tool_use", "end_turn", "end_turn"],
+    ["server_tool_use", "tool_use", "tool_use"],
   ])("a messages client gets with a %s block the stop reason %s as %s", (type, word, expected) => {
     const call = { type, id: "t1", name: "f", input: {} };
     const body = JSON.stringify({ type: "message", content: [call], stop_reason: word });

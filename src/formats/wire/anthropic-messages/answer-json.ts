@@ -124,7 +124,8 @@ function toolUseJson(call: ToolCall, ids: UniqueIds): string {
 function relayed(json: AnswerJson, blocks: Blocks, label: AnswerLabel): ReadAnswer<ReadyAnswer> {
   const report = readReport(json);
   const { stop_reason: stopReason, usage } = json.value;
-  const word = clientWord(textOf(stopReason), blocks.some(isClientCall));
+  const hasClientCalls = blocks.some(isClientCall);
+  const word = clientWord(textOf(stopReason), { hasCalls: blocks.some(isCall), hasClientCalls });
   let text = withoutCostDetails(json.text, usage, "usage");
   text = withNeeded(text, rootSpan, json.value, neededInMessage(label.idTail));
   text = withCounts(text, usage, ["usage"], report?.usage);

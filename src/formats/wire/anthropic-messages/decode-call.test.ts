@@ -7,6 +7,7 @@ import {
   type Sent,
   send,
   sendAcross,
+  sendSame,
   text,
   use,
   user,
@@ -41,6 +42,28 @@ describe("system", () => {
 
   test("is left out if it is empty", () => {
     for (const system of ["", [], null]) expect(sent({ system }).body["messages"]).toEqual([user]);
+  });
+
+  const line = "x-anthropic-billing-header: cc_version=2.1.177.01c; cch=36ee5;";
+  const billing = text(line);
+  test.each([
+    ["before other blocks is left out, so that prompts begin alike", [billing, text("s")], "s"],
+    ["alone leaves no system message", [billing], undefined],
+  ])("Claude Code's billing line %s", (_, system, content) => {
+    const { body, dropped } = sent({ system });
+    const expected = content === undefined ? [] : [{ role: "system", content }];
+    expect(body["messages"]).toEqual([...expected, user]);
+    expect(dropped).toEqual(["system.x-anthropic-billing-header"]);
+    expect(sendSame("wire_b", { system }).body["system"]).toEqual(system);
+  });
+
+  test.each([
+    ["in a later block", [text("s"), billing], `s\n\n${line}`],
+    ["with instructions below it", `${line}\ns`, `${line}\ns`],
+  ])("a billing line %s is kept", (_, system, content) => {
+    const { body, dropped } = sent({ system });
+    expect(body["messages"]).toEqual([{ role: "system", content }, user]);
+    expect(dropped).toEqual([]);
   });
 
   test("stays where it is in the middle of the messages", () => {

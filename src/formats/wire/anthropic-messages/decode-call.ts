@@ -174,8 +174,17 @@ interface Content {
 function decodeSystem(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const node = doc.present(0, word.system);
   if (node === ABSENT) return [];
-  return collectTexts({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
+  const texts = collectTexts({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
+  if (!BILLING_LINE.test(texts[0] ?? "")) return texts;
+  notes.drop("system.x-anthropic-billing-header");
+  return texts.slice(1);
 }
+
+/**
+ * Claude Code's first system block, a line with a new value in every request: in front of the
+ * prompt, it would keep all the rest out of the caches of providers.
+ */
+const BILLING_LINE = /^"x-anthropic-billing-header:[^\\]*"$/;
 
 function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly Message[] {
   const messages = doc

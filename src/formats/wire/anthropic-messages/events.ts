@@ -71,13 +71,20 @@ const wireWords: ReadonlySet<string> = new Set([
   "pause_turn",
 ]);
 
+interface SeenCalls {
+  /** Calls of any kind, also of tools that the provider runs. */
+  readonly hasCalls: boolean;
+  readonly hasClientCalls: boolean;
+}
+
 /**
  * Strict clients accept only the words of the wire. `end_turn` becomes `tool_use` if the client has
- * calls to run, because tool runners stop at `end_turn`.
+ * calls to run, because tool runners stop at `end_turn`; `tool_use` without any call becomes
+ * `end_turn`, because they ask again and again.
  */
-export function clientWord(word: string, hasClientCalls: boolean): string {
-  if (word !== "end_turn" && wireWords.has(word)) return word;
-  return toWord(settledFinish(toReason(word), hasClientCalls));
+export function clientWord(word: string, { hasCalls, hasClientCalls }: SeenCalls): string {
+  const isKept = word !== "end_turn" && wireWords.has(word) && !isWrongWord(word, hasCalls);
+  return isKept ? word : toWord(settledFinish(toReason(word), hasClientCalls));
 }
 
 /** An unknown word counts as a plain stop. Some providers write words in upper case. */

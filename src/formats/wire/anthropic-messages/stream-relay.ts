@@ -23,6 +23,7 @@ import { type AnswerLabel, type AnswerJson, parseObject } from "../neutral/chat-
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { withNeeded, withoutCostDetails, withRootMember } from "../neutral/relayed-text.ts";
+import { ownCallId } from "../neutral/tool-calls.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import {
   clientWord,
@@ -112,11 +113,12 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
     const last = this.#heldDelta ?? sent;
     if (last === undefined) {
-      const word = clientWord(this.#stopReason, this.#hasClientCalls);
       const usage = usageJson(this.report?.usage, costUsd);
-      return closingText(`{"stop_reason":"${word}","stop_sequence":null}`, usage);
+      return closingText(`{"stop_reason":"${this.#clientWord()}","stop_sequence":null}`, usage);
     }
-    const closing = withPart(last, ["usage"], "cost", costUsd);
+    // A call can follow the stop reason, so the word is settled once more.
+    const settled = withPart(last, ["delta"], "stop_reason", this.#stopReasonJson());
+    const closing = withPart(settled, ["usage"], "cost", costUsd);
     return sseEventText("message_delta", closing) + eventText("message_stop", "");
   }
 
@@ -140,8 +142,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     this.#reporter.read(json, usage, ["usage"]);
     const delta = asObject(json.value["delta"]);
     this.#stopReason ||= textOf(delta?.["stop_reason"]);
-    const known = this.#stopReason && clientWord(this.#stopReason, this.#hasClientCalls);
-    const word = JSON.stringify(known || null);
+    const word = this.#stopReasonJson();
     const text =
       delta === undefined
         ? withRootMember(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
@@ -149,6 +150,15 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (this.#hasStarted) out.add(this.#takeHeld());
     this.#heldDelta = this.#withUsage(text, usage);
     return "silent";
+  }
+
+  #clientWord(): string {
+    const calls = { hasCalls: this.#hasCalls, hasClientCalls: this.#hasClientCalls };
+    return clientWord(this.#stopReason, calls);
+  }
+
+  #stopReasonJson(): string {
+    return this.#stopReason === "" ? "null" : JSON.stringify(this.#clientWord());
   }
 
   /** Adds missing output tokens, which official clients read unchecked, and removes the cost. */
@@ -220,7 +230,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
       case "thinking":
         return withNeeded(text, find, block, { thinking: '""', signature: '""' });
       case "tool_use": {
-        const id = `"toolu_${this.#label.idTail}_${this.#blockCount}"`;
+        const id = `"${ownCallId("toolu_", this.#label.idTail, this.#blockCount)}"`;
         return withNeeded(text, find, block, { id, input: "{}" });
       }
       default:

@@ -116,19 +116,19 @@ function original(carried: string): string {
  * pair results with calls by id alone, and some providers restart their ids in every answer.
  */
 export class UniqueIds {
-  readonly #prefix: string;
+  readonly #make: (index: number) => string;
   readonly #listUsed: () => readonly string[];
   #taken: Set<string> | undefined;
   #count = 0;
 
-  constructor(prefix: string, listUsed: () => readonly string[] = () => []) {
-    this.#prefix = prefix;
+  constructor(make: (index: number) => string, listUsed: () => readonly string[] = () => []) {
+    this.#make = make;
     this.#listUsed = listUsed;
   }
 
   take(offered: string): string {
     const taken = (this.#taken ??= new Set(this.#listUsed()));
-    let id = offered !== "" && !taken.has(offered) ? offered : `${this.#prefix}_${this.#count}`;
+    let id = offered !== "" && !taken.has(offered) ? offered : this.#make(this.#count);
     while (taken.has(id)) id += "x";
     taken.add(id);
     this.#count += 1;
@@ -136,8 +136,23 @@ export class UniqueIds {
   }
 }
 
-export function answerToolIds(label: Pick<AnswerLabel, "idTail" | "listUsedIds">): UniqueIds {
-  return new UniqueIds(`toolu_${label.idTail}`, () => label.listUsedIds().map(answeredToolId));
+/** OpenAI refuses a history with a longer call id. */
+const ID_CHARS_MAX = 40;
+
+/** An id of the gateway's own: `idTail` is random, so its start can be left out. */
+export function ownCallId(prefix: "call_" | "toolu_", idTail: string, index: number): string {
+  return prefix + `${idTail}_${index}`.slice(prefix.length - ID_CHARS_MAX);
+}
+
+type IdLabel = Pick<AnswerLabel, "idTail" | "listUsedIds">;
+
+export function answerToolIds({ idTail, listUsedIds }: IdLabel): UniqueIds {
+  const make = (index: number): string => ownCallId("toolu_", idTail, index);
+  return new UniqueIds(make, () => listUsedIds().map(answeredToolId));
+}
+
+export function answerCallIds({ idTail, listUsedIds }: IdLabel): UniqueIds {
+  return new UniqueIds((index) => ownCallId("call_", idTail, index), listUsedIds);
 }
 
 /**
@@ -145,7 +160,7 @@ export function answerToolIds(label: Pick<AnswerLabel, "idTail" | "listUsedIds">
  * request. The results that follow such a call get its new id too.
  */
 export class HistoryIds {
-  readonly #ids = new UniqueIds("toolu");
+  readonly #ids = new UniqueIds((index) => `toolu_${index}`);
   #open = new Map<string, { readonly names: string[]; answered: number }>();
 
   /** Begins an assistant message: the results that follow belong only to its calls. */

@@ -26,7 +26,7 @@ import type {
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText, rootSpan, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
-import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
+import { answerCallIds, signedId, type UniqueIds } from "../neutral/tool-calls.ts";
 import {
   answerTexts,
   clientWord,
@@ -74,7 +74,7 @@ export const openaiChatAnswers: AnswerCodec = {
   },
 
   write(answer, label, { report, costUsd }) {
-    const ids = new UniqueIds(`call_${label.idTail}`, label.listUsedIds);
+    const ids = answerCallIds(label);
     const content = answer.text === "" ? "null" : JSON.stringify(answer.text);
     const reasoning =
       answer.reasoning === "" ? "" : `,"reasoning_content":${JSON.stringify(answer.reasoning)}`;

@@ -178,12 +178,15 @@ export function toWord(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
-/** Strict clients accept no other word than the five of wire_a. */
+/**
+ * Strict clients accept no other word than the five of wire_a, and agents ask again and again if
+ * the word names a call that the answer does not have.
+ */
 export function clientWord(
   word: string,
   { hasCalls, usesFunctions }: { readonly hasCalls: boolean; readonly usesFunctions: boolean },
 ): string {
-  if (wireWords.has(word)) return word;
+  if (wireWords.has(word) && !isWrongWord(word, hasCalls)) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
 

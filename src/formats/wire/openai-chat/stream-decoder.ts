@@ -104,6 +104,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
     if (this.#calls.hasNamelessCall()) {
       return emit({ type: "failure", failure: withoutBlame(unusableFailure()) });
     }
+    this.#calls.flush(emit);
     const stopSequence = this.#stopSequence;
     const reason = this.finishReason ?? "stop";
     emit({ type: "finish", reason, ...(stopSequence === undefined ? {} : { stopSequence }) });

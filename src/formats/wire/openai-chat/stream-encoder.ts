@@ -3,7 +3,7 @@ import { type OutputPieces, SSE_DONE_TEXT, sseCommentText, sseDataText } from ".
 import type { StreamEncoder } from "../answer/stream-driver.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import { UniqueIds } from "../neutral/tool-calls.ts";
+import { answerCallIds, type UniqueIds } from "../neutral/tool-calls.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import {
   chunkHead,
@@ -37,7 +37,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
   constructor(label: AnswerLabel) {
     this.#head = chunkHead({ ...label, id: `chatcmpl-${label.idTail}` });
     this.#chunkStart = `data: ${this.#head}"choices":[{"index":0,"delta":`;
-    this.#ids = new UniqueIds(`call_${label.idTail}`, label.listUsedIds);
+    this.#ids = answerCallIds(label);
     this.#label = label;
     this.#chunkEnd = label.wantsUsageChunk ? '],"usage":null}\n\n' : "]}\n\n";
   }

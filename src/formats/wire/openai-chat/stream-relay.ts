@@ -46,7 +46,7 @@ import {
   withPlainContent,
   isSilent,
 } from "./chunks.ts";
-import { CallFragments } from "./tool-calls.ts";
+import { CallFragments, withoutBraces } from "./tool-calls.ts";
 import { firstChoice, mergeReports, readUsage, usageJson, withCounts } from "./usage.ts";
 
 const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
@@ -76,8 +76,12 @@ export class OpenaiChatRelay implements StreamDriver {
   #hasRole = false;
   #finish = "";
   #hasCalls = false;
-  /** The chunk with the finish reason, held until the cost is known or another chunk follows. */
+  /**
+   * The chunk with the finish reason, held until the cost is known or another chunk follows; or a
+   * call's first `{}`, held until another chunk follows, because some servers then replace it.
+   */
   #last: string | undefined;
+  #hasBraces = false;
 
   constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
     this.#label = label;
@@ -154,12 +158,13 @@ export class OpenaiChatRelay implements StreamDriver {
     const received = textOf(choice["finish_reason"]);
     this.#finish ||= received;
     const finish = received === "" ? "" : this.#clientWord(received);
-    out.add(this.#takeLast());
     const hadRole = this.#hasRole;
     const kept = this.#label.wantsUsageChunk ? withNullUsage(json) : withoutUsage(json);
     const whole = this.#withNames(withOneChoice(kept, json.value["choices"]), json.value);
     const text = this.#withModel(this.#mended(whole, choice));
-    if (this.#label.wantsUsageChunk || finish === "") {
+    out.add(this.#takeLast());
+    if (this.#hasBraces && this.#finish === "") this.#last = text;
+    else if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
       // The first chunk is not learned: the gateway adds a missing role to it, and to no later one.
       const isRepeatable = hadRole && this.#repeated.isLearning && isTextAlone(json);
@@ -215,9 +220,16 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #withCalls(chunk: string, calls: unknown): string {
+    this.#hasBraces = false;
     if (!Array.isArray(calls) || calls.length === 0) return chunk;
-    this.#fragments ??= new CallFragments(this.#reading ?? {}, this.#label.idTail);
-    return this.#fragments.mend(chunk, calls);
+    const fragments = (this.#fragments ??= new CallFragments(
+      this.#reading ?? {},
+      this.#label.idTail,
+    ));
+    const mended = fragments.mend(chunk, calls);
+    this.#hasBraces = fragments.hasBraces;
+    if (fragments.replacesBraces) this.#last = this.#last && withoutBraces(this.#last);
+    return mended;
   }
 
   #clientWord(word: string): string {

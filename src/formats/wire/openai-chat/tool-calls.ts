@@ -14,7 +14,7 @@ import {
 import type { Emit } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { compactObject, rootSpan, withRootMember } from "../neutral/relayed-text.ts";
-import { signedId } from "../neutral/tool-calls.ts";
+import { ownCallId, signedId } from "../neutral/tool-calls.ts";
 import type { Fields } from "../neutral/usage-report.ts";
 import { findHeld, type Holder } from "./chunks.ts";
 
@@ -29,6 +29,7 @@ export class CallFragments {
   /** The id and the name of each call, as far as the client got them. */
   readonly #said: ({ readonly id: string; readonly name: string } | undefined)[] = [];
   readonly #idTail: string;
+  #isAlone = false;
 
   constructor(reading: AnswerReading, idTail: string) {
     this.#reader = new ToolCallReader(reading);
@@ -36,9 +37,20 @@ export class CallFragments {
   }
 
   mend(chunk: string, calls: readonly unknown[]): string {
+    this.#isAlone = calls.length === 1;
     const mends = calls.map((fragment) => this.#findMend(fragment));
     if (mends.every((mend) => mend === undefined)) return chunk;
     return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
+  }
+
+  /** True if a chunk of one fragment ends with the arguments `{}`, which the next may replace. */
+  get hasBraces(): boolean {
+    return this.#isAlone && this.#reader.holdsBraces;
+  }
+
+  /** True if a chunk of one fragment replaces the `{}` in the chunk before it. */
+  get replacesBraces(): boolean {
+    return this.#isAlone && this.#reader.hasDropped;
   }
 
   /** Undefined for a fragment to pass on unchanged: correct, no object, or of one call too many. */
@@ -49,7 +61,8 @@ export class CallFragments {
     const id = textOf(fields["id"]);
     const name = textOf(asObject(fields["function"])?.["name"]);
     const said = this.#said[call];
-    const missingId = said === undefined && id === "" ? ownId(this.#idTail, call) : undefined;
+    const missingId =
+      said === undefined && id === "" ? ownCallId("call_", this.#idTail, call) : undefined;
     this.#said[call] = { id: said?.id || missingId || id, name: said?.name || name };
     const hasWrongIndex = fields["index"] !== call;
     const lacksType = said === undefined && lacksCallType(fields);
@@ -86,7 +99,8 @@ export function withWholeCalls(answer: string, calls: unknown, idTail: string): 
   return editEach(answer, callSpans(answer, "message"), (text, at) => {
     const call = list[at];
     if (call === undefined) return text;
-    const named = textOf(call["id"]) === "" ? withCallId(text, ownId(idTail, at)) : text;
+    const named =
+      textOf(call["id"]) === "" ? withCallId(text, ownCallId("call_", idTail, at)) : text;
     const typed = lacksCallType(call) ? withCallType(named) : named;
     return lacksArguments(call) ? withArguments(typed) : typed;
   });
@@ -96,10 +110,6 @@ export function withWholeCalls(answer: string, calls: unknown, idTail: string): 
 function lacksArguments(call: Fields): boolean {
   const fn = asObject(call["function"]);
   return fn !== undefined && typeof fn["arguments"] !== "string";
-}
-
-function ownId(idTail: string, call: number): string {
-  return `call_${idTail}_${call}`;
 }
 
 /**
@@ -152,6 +162,13 @@ function withCallId(call: string, id: string): string {
   return withRootMember(call, "id", JSON.stringify(id));
 }
 
+/** Empties the arguments in a chunk with one fragment, in place of which the next one has others. */
+export function withoutBraces(chunk: string): string {
+  const [call] = callSpans(chunk, "delta");
+  const fn = call && findMember(chunk, call.start, "function");
+  return fn === undefined ? chunk : withMember(chunk, fn, { key: "arguments", json: '""' });
+}
+
 /** Turns an object of arguments into its JSON text, digit for digit; anything else into `{}`. */
 function withArguments(call: string): string {
   const fn = findMember(call, 0, "function");
@@ -173,7 +190,7 @@ class OpenCall {
   isStarted = false;
   held = "";
   /** Once the arguments are complete, a named fragment without an index starts another call. */
-  readonly progress = new JsonProgress();
+  progress = new JsonProgress();
 
   constructor(call: number) {
     this.call = call;
@@ -195,6 +212,10 @@ export class ToolCallReader {
   readonly #byId = new Map<string, OpenCall>();
   readonly #calls: OpenCall[] = [];
   readonly #reading: AnswerReading;
+  /** The call whose arguments are `{}` so far, which some servers send before the real ones. */
+  #braced: OpenCall | undefined;
+  /** True if the last fragment has replaced the `{}` before it. */
+  hasDropped = false;
 
   constructor(reading: AnswerReading) {
     this.#reading = reading;
@@ -209,11 +230,23 @@ export class ToolCallReader {
     const name = textOf(fn?.["name"]);
     const json = argumentText(fn?.["arguments"]);
     const call = this.#find(fields["index"], { id, name, json });
+    if (call !== this.#braced) this.flush(emit);
     if (call.id === "" && !call.isStarted) this.#name(call, id);
     if (call.name === "") call.name = name;
     if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
     this.#advance(call, json, emit);
     return call.call;
+  }
+
+  /** Sends the `{}` that was held: no other arguments follow it. */
+  flush(emit: Emit): void {
+    const call = this.#braced;
+    this.#braced = undefined;
+    if (call !== undefined) this.#send(call, emit);
+  }
+
+  get holdsBraces(): boolean {
+    return this.#braced !== undefined;
   }
 
   get hasCalls(): boolean {
@@ -259,19 +292,27 @@ export class ToolCallReader {
   }
 
   #advance(call: OpenCall, json: string, emit: Emit): void {
-    call.progress.accept(json);
-    if (call.name === "") {
-      call.held += json;
-      return;
+    this.hasDropped = call.held === "{}" && json.trimStart().startsWith("{");
+    if (this.hasDropped) {
+      call.held = "";
+      call.progress = new JsonProgress();
     }
+    call.progress.accept(json);
+    call.held += json;
+    if (call.name === "") return;
     if (!call.isStarted) {
       call.isStarted = true;
       const id = call.signature === "" ? call.id : signedId(call);
       emit({ type: "tool_start", call: call.call, id, name: call.name });
     }
-    const fresh = call.held + json;
+    this.#braced = call.held === "{}" && call.progress.isWhole ? call : undefined;
+    if (this.#braced === undefined) this.#send(call, emit);
+  }
+
+  #send(call: OpenCall, emit: Emit): void {
+    const json = call.held;
     call.held = "";
-    if (fresh !== "") emit({ type: "tool_arguments", call: call.call, json: fresh });
+    if (json !== "") emit({ type: "tool_arguments", call: call.call, json });
   }
 }
 
