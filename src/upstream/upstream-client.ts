@@ -230,7 +230,7 @@ const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarke
 export function isUncompressed({
   "content-encoding": encoding = "",
 }: Readonly<Record<string, string | string[] | undefined>>): boolean {
-  return /^\s*(identity)?\s*$/i.test([encoding].flat().join());
+  return ["", "identity"].includes([encoding].flat().join().trim().toLowerCase());
 }
 
 /** Turns undici's time limits for answers off: attempts and fetches check their own deadlines. */

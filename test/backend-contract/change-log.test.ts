@@ -197,7 +197,7 @@ describe("one sign-in", () => {
         "new",
         "new@example.com",
         true,
-        ["account.verify", "session.start", ...alerts, "key.create"],
+        ["session.end", "account.verify", "session.start", ...alerts, "key.create"],
       ],
       ["new", "moved@example.com", true, moved],
       // The two addresses look alike when masked; the second change is logged nevertheless.

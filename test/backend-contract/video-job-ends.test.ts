@@ -20,12 +20,13 @@ describe("the end of a job", () => {
   test("as completed stores its cost, the expiry of its file and a progress of 100 percent", async () => {
     const job = await fixture.accepted(owner);
     const served = { name: "film-two", isSubstituted: true };
-    const end = reportEnd(job, { ...costing(320n), expiresAtMs: 1_795_000_000_000, served });
+    const expiresAtMs = job.startedAtMs + 3_600_000;
+    const end = reportEnd(job, { ...costing(320n), expiresAtMs, served });
     expect(await fixture.backend.jobStore.finish(job.jobId, end)).toMatchObject({
       state: "completed",
       progress: 100,
       completedAtMs: expect.any(Number),
-      expiresAtMs: 1_795_000_000_000,
+      expiresAtMs,
       errorCode: null,
       costMicroUsd: 320n,
     });
