@@ -69,7 +69,7 @@ end
 
 local function removeLease(lot, id)
   lot.left[id] = true
-  lot.held = nil
+  lot.isCounted = false
   if lot.added[id] then
     lot.added[id] = nil
     lot.adding = lot.adding - 1
@@ -109,17 +109,20 @@ local function saveLot(lot)
   if lot.isKept then redis.call('EXPIRE', lot.key, 60) end
 end
 
+local function count(lot)
+  -- What is refreshed may be there: it is counted once.
+  if lot.isRefreshed then saveLot(lot) end
+  removeLeft(lot)
+  lot.held, lot.isCounted = storedIn(lot) + lot.adding, true
+end
+
+-- Ended leases are subtracted only when the number without them would be too high.
 local function heldIn(lot, concurrent, moved)
-  if not lot.held then
-    -- What is refreshed may be there: it is counted once.
-    if lot.isRefreshed then saveLot(lot) end
-    removeLeft(lot)
-    lot.held = storedIn(lot) + lot.adding
-  end
-  local isFull = concurrent >= 0 and lot.held >= concurrent
-  if lot.held > 0 and not lot.isSwept and (moved or isFull) then
+  local function isFull() return concurrent >= 0 and lot.held >= concurrent end
+  if not lot.held or (not lot.isCounted and isFull()) then count(lot) end
+  if lot.held > 0 and not lot.isSwept and (moved or isFull()) then
     lot.isSwept = true
-    lot.held = storedIn(lot) + lot.adding
+    count(lot)
   end
   return lot.held
 end
