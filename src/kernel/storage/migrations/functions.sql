@@ -1362,7 +1362,8 @@ begin
   ended_sessions := 0;
   if not p_is_nothing_lost then
     ended_sessions := end_all_console_access();
-    insert into billing_schedule as b (name, next_at) values ('recovery', restored_to)
+    insert into billing_schedule as b (name, next_at)
+    select 'recovery', restored_to where exists (select from payment_customer)
     on conflict (name) do update set next_at = least(b.next_at, excluded.next_at);
   end if;
 end $$;
