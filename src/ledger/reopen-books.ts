@@ -164,8 +164,11 @@ export type AccessClosing =
       readonly id: string;
       readonly cap: string;
     }
-  /** What the last rule lets automatic top-up buy, in micro-dollars; zeros if it is off. */
-  | ({ readonly kind: "topup"; readonly id: string } & Readonly<
+  /**
+   * What the last rule lets automatic top-up buy, in micro-dollars; zeros if it is off. Of a removed
+   * `card` it counts only if the books have that card again.
+   */
+  | ({ readonly kind: "topup"; readonly id: string; readonly card: string | null } & Readonly<
       Record<"below" | "amount" | "month_max", string>
     >)
   | {
@@ -247,8 +250,9 @@ function readChange({
         String(facts["on"] === true ? (parseUsd(textOf(facts[fact])) ?? 0n) : 0n);
       const [below, amount] = [most("below_usd"), most("amount_usd")];
       const month_max = most("month_max_usd");
-      const of = action === "card.remove" ? subject : `topup ${id}`;
-      return [of, { kind: "topup", id: orgId ?? id, below, amount, month_max }];
+      const card = action === "card.remove" ? id : null;
+      const of = card === null ? `topup ${id}` : subject;
+      return [of, { kind: "topup", id: orgId ?? id, card, below, amount, month_max }];
     }
     // Only the state before the lift has the kind.
     case "hold.lift":

@@ -127,13 +127,14 @@ describe("an active connection per provider", () => {
     expect(outcomes.filter((outcome) => outcome === "taken")).toHaveLength(7);
   });
 
-  test("is refused beyond the maximum of the organization, in which disabled ones count, even for simultaneous requests", async () => {
+  test("is refused beyond the maximum of the organization, in which ones disabled in the last 30 days count, even for simultaneous requests", async () => {
     const { orgId } = await newOrg();
     await backend.query(
       `insert into connection
         (connection_id, org_id, provider_id, name, label, sealed_key, disabled_at)
-      select $1 || n, $1, 'acme-ai', 'old', 'abcd', '', now()
-      from generate_series(1, $2::integer) n`,
+      select $1 || n, $1, 'acme-ai', 'old', 'abcd', '',
+        now() - (case when n > $2 then 31 else 29 end) * interval '1 day'
+      from generate_series(1, $2::integer + 5) n`,
       [orgId, CONNECTIONS_PER_ORG_MAX - 2],
     );
     const asked = await Promise.all(
@@ -145,7 +146,7 @@ describe("an active connection per provider", () => {
       ),
     );
     expect(asked.filter((outcome) => outcome === "too_many")).toHaveLength(4);
-    expect(await backend.connectionStore.list(orgId)).toHaveLength(CONNECTIONS_PER_ORG_MAX);
+    expect(await backend.connectionStore.list(orgId)).toHaveLength(CONNECTIONS_PER_ORG_MAX + 5);
   });
 
   test("is not created for an unknown organization, or for another organization's key", async () => {

@@ -190,21 +190,28 @@ describe("an address that is verified later", () => {
   });
 
   test.each([
-    ["verified", async () => undefined],
-    ["linked", async (email: string) => void (await resolve(makeClaim({ email })))],
+    ["verified", 2, async () => undefined],
+    // The older organization does not learn of other browsers than the one that signs in.
+    ["linked", 1, async (email: string) => void (await resolve(makeClaim({ email })))],
     [
       "adopted",
+      2,
       async (email: string) => {
         await backend.accountStore.createOrg({ name: "Acme", email }, testOperator);
       },
     ],
   ])(
-    "signs out every browser that signed in before, also if the account is then %s",
-    async (kind, prepare) => {
+    "signs out every browser that signed in before and has not expired, also if the account is then %s, and its log has %i of the ends",
+    async (kind, recorded, prepare) => {
       const early = makeClaim({ isVerified: false });
       await prepare(early.email);
       const [taken, own] = [makeSignIn(early), makeSignIn(early)];
-      for (const each of [taken, own]) await completeSignIn(store, each);
+      const { session: lasting } = makeSignIn(early);
+      const expired = makeSignIn(early, {
+        nowMs: SIGN_IN_MS - 8 * DAY_MS,
+        session: { ...lasting, expiresAtMs: SIGN_IN_MS - DAY_MS },
+      });
+      for (const each of [expired, taken, own]) await completeSignIn(store, each);
       const { sessionId } = own.session;
       const next = makeSignIn(
         { ...early, isVerified: true },
@@ -216,13 +223,16 @@ describe("an address that is verified later", () => {
         const ended = await store.findSession(session.sessionId);
         expect(ended?.endedReason).toBe("signed-out");
       }
+      expect(await store.findSession(expired.session.sessionId)).toMatchObject({
+        endedReason: null,
+      });
       const found = await store.findSession(next.session.sessionId);
       expect(found).toMatchObject({ accountId, isVerified: true, endedReason: null });
       const ends = await backend.query(
         "select from change where org_id = $1 and action = 'session.end'",
         [orgId],
       );
-      expect(ends).toHaveLength(2);
+      expect(ends).toHaveLength(recorded);
     },
   );
 

@@ -336,18 +336,29 @@ test.each([
   },
 );
 
-test("a card that was removed in the lost time, and is in the books again, is not charged by itself, although another one was saved", async () => {
-  const { orgId } = await newOrg();
-  await backend.query("insert into top_up_rule values ($1, true, 2000000, 10000000, 50000000)", [
-    orgId,
-  ]);
-  const changes = [
-    { action: "card.remove", target: "pm_1", orgId, before: { card: "4242" } },
-    { action: "card.save", target: "pm_2", orgId, after: { card: "5555" } },
-    { ...rule(true), target: orgId },
-  ] as const;
-  expect(await reopenWith(changes)).toMatchObject({ topUpsTurnedOff: 1 });
-});
+test.each([
+  ["in the lost time, and is in the books again, is not charged by itself", "pm_1", 1],
+  ["before the restored time, is not in the books, and its removal turns nothing off", "pm_2", 0],
+] as const)(
+  "a card that was removed %s, although another one was saved",
+  async (_, card, topUpsTurnedOff) => {
+    const { orgId } = await newOrg();
+    await backend.query("insert into top_up_rule values ($1, true, 2000000, 10000000, 50000000)", [
+      orgId,
+    ]);
+    await backend.query(
+      `insert into payment_customer values
+        ($1, false, 'cus_1', $2, 'visa', '4242', 1, 2030, now(), now(), null)`,
+      [orgId, card],
+    );
+    const changes = [
+      { action: "card.remove", target: "pm_1", orgId, before: { card: "4242" } },
+      { action: "card.save", target: "pm_2", orgId, after: { card: "5555" } },
+      { ...rule(true), target: orgId },
+    ] as const;
+    expect(await reopenWith(changes)).toMatchObject({ topUpsTurnedOff });
+  },
+);
 
 test("a change log that begins after the restored time is refused, and the books stay closed", async () => {
   const { keyId } = await newOrg();

@@ -83,8 +83,7 @@ export class PurchaseService {
     const { purchaseId, orgId } = purchase;
     if (purchase.grantedAtMs !== null) return;
     await this.#deps.store.decide(purchaseId, "parked");
-    const message = purchase.isGrantedByHand ? GRANTED_BY_HAND : NOT_AS_ORDERED;
-    this.#deps.log.error({ purchaseId, orgId, reason }, message);
+    this.#deps.log.error({ purchaseId, orgId, reason }, PARKED);
   }
 
   async takeClaim(claim: ClaimUpdate): Promise<void> {
@@ -118,13 +117,9 @@ export class PurchaseService {
   }
 }
 
-const NOT_AS_ORDERED =
-  "a purchase was paid, but not as ordered: nothing was credited; review it in the " +
-  "payment provider's dashboard, then refund it there or grant the credit manually";
-
-const GRANTED_BY_HAND =
-  "a purchase was paid whose credit was granted by hand under its id: nothing more was credited; " +
-  "if the grant was not for this payment, refund it in the payment provider's dashboard";
+const PARKED =
+  "a purchase was paid and is parked for this reason: nothing more was credited; review it in the " +
+  "payment provider's dashboard, then refund it there, unless its credit is granted by hand";
 
 // Credit that a person granted is not taken back: it may differ from the payment's amount.
 const GRANT_STAYS =

@@ -2,6 +2,7 @@ import {
   byGateway,
   byProviderNews,
   createRecordId,
+  instant,
   type PauseReason,
   workOnEach,
 } from "../../kernel/index.ts";
@@ -16,6 +17,7 @@ const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
+const WARN_EVERY_MS = 60 * MINUTE_MS;
 /** A charge is first sent within this time of its commit; later, `#repair` decides about it. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
 /**
@@ -68,9 +70,19 @@ export class TopUpCharges {
     await detachRemoved();
   }
 
+  async #warnOfRecovery(): Promise<void> {
+    const { topUps, store, clock, log } = this.#deps;
+    const sinceMs = await topUps.recoveryDueSince();
+    if (sinceMs === undefined) return;
+    if (!(await store.claimRun("recovery-warning", clock.nowMs(), WARN_EVERY_MS))) return;
+    const command = `tokenmarket billing recover --since ${instant(sinceMs)}`;
+    log.warn({ command }, "no automatic top-up starts until this command ends without failures");
+  }
+
   /** Starts due purchases. A yielded charge is committed, but not sent yet. */
   async *#started(): AsyncGenerator<TopUpCharge> {
     const { topUps, isTestMoney, bounds, clock, log } = this.#deps;
+    await this.#warnOfRecovery();
     for (const orgId of await topUps.due(isTestMoney, this.#times(), STARTED_PER_ROUND)) {
       const purchaseId = createRecordId("pur");
       const expiresAtMs = clock.nowMs() + EXPIRES_AFTER_MS;

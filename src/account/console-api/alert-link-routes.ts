@@ -16,37 +16,47 @@ import { MinuteBound } from "./minute-bound.ts";
  * mail program sends no origin, so the origin is not checked: the token is the proof.
  */
 export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
-  const misses = new MinuteBound(LINK_MISSES_MAX);
-  type Find = (hash: Buffer) => Promise<LinkedAddress | undefined>;
-  const answer = async (
+  const answer = boundLinks(deps, SPENT);
+  const use = async (
     reply: FastifyReply,
-    find: Find,
+    find: (hash: Buffer) => Promise<LinkedAddress | undefined>,
     show: (of: LinkedAddress) => PlainPage,
   ): Promise<FastifyReply> => {
-    const { request } = reply;
-    const token = textOf(readQuery(request, "t"));
+    const token = textOf(readQuery(reply.request, "t"));
     if (!isToken(token)) return sendPlainPage(reply, 410, SPENT);
-    const network = clientNetwork(findClientAddress(deps.clientAddresses, request) ?? "");
-    if (!misses.mayRun(network, deps.clock.monotonicMs())) {
-      return sendPlainPage(reply.header("retry-after", "60"), 429, BUSY_LINK);
-    }
-    const found = await find(hashToken(token));
-    if (found === undefined) return sendPlainPage(reply, 410, SPENT);
-    misses.release(network);
-    return sendPlainPage(reply, 200, show(found));
+    const look = () => find(hashToken(token));
+    return await answer(reply, look, (found) => sendPlainPage(reply, 200, show(found)));
   };
-  app.get("/alerts/link", async (request, reply) => {
-    const find: Find = (hash) => deps.alerts.store.findLink(hash);
-    return answer(reply, find, askPage(textOf(readQuery(request, "t"))));
-  });
-  app.post("/alerts/link", async (_request, reply) => {
-    const use: Find = (hash) => deps.alerts.store.useLink(hash);
-    return answer(reply, use, donePage);
-  });
+  const { store } = deps.alerts;
+  app.get("/alerts/link", async (request, reply) =>
+    use(reply, (hash) => store.findLink(hash), askPage(textOf(readQuery(request, "t")))),
+  );
+  app.post("/alerts/link", async (_request, reply) =>
+    use(reply, (hash) => store.useLink(hash), donePage),
+  );
 }
 
 /** Limits look-ups per minute that find nothing, since each costs a query and needs no session. */
-export const LINK_MISSES_MAX = { ofNetwork: 60, ofAll: 3_000 };
+const LINK_MISSES_MAX = { ofNetwork: 60, ofAll: 3_000 };
+
+/** Answers links of one kind: with `spent` those that are not found, with 429 too many of these. */
+export function boundLinks(deps: ConsoleDeps, spent: PlainPage) {
+  const misses = new MinuteBound(LINK_MISSES_MAX);
+  return async <T>(
+    reply: FastifyReply,
+    find: () => Promise<T | undefined>,
+    show: (found: T) => FastifyReply | Promise<FastifyReply>,
+  ): Promise<FastifyReply> => {
+    const network = clientNetwork(findClientAddress(deps.clientAddresses, reply.request) ?? "");
+    if (!misses.mayRun(network, deps.clock.monotonicMs())) {
+      return sendPlainPage(reply.header("retry-after", "60"), 429, BUSY_LINK);
+    }
+    const found = await find();
+    if (found === undefined) return sendPlainPage(reply, 410, spent);
+    misses.release(network);
+    return await show(found);
+  };
+}
 
 const askPage =
   (token: string) =>
@@ -75,7 +85,7 @@ function page(title: string, text: string): PlainPage {
   return plainPage({ title, body: `<div class="card">\n<h1>${title}</h1>\n${text}\n</div>` });
 }
 
-export const BUSY_LINK: PlainPage = page(
+const BUSY_LINK = page(
   "Too many links were opened",
   "<p>Open this link again in a minute: it has not been used.</p>",
 );

@@ -8,13 +8,11 @@ import {
   type PlainPage,
   textOf,
 } from "../../kernel/index.ts";
-import { clientNetwork } from "../../gateway/index.ts";
 import type { Redirect } from "../identity/identity-store.ts";
-import { BUSY_LINK, LINK_MISSES_MAX } from "./alert-link-routes.ts";
+import { boundLinks } from "./alert-link-routes.ts";
 import { sendPlainPage, sendRefusal } from "./answer-request.ts";
 import {
   bytesReader,
-  findClientAddress,
   foreignOriginProblem,
   isFromOwnPage,
   otherName,
@@ -23,7 +21,6 @@ import {
 } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { PRINT_LINK } from "./landing-page.ts";
-import { MinuteBound } from "./minute-bound.ts";
 import { invalidField } from "./console-refusal.ts";
 
 const FORM_BYTES_MAX = 64 * 1024;
@@ -122,32 +119,23 @@ const NO_PROOF = invalidField(
  */
 function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
   const { identity, consoleUrl } = deps;
-  const misses = new MinuteBound(LINK_MISSES_MAX);
-  type Show = (link: { readonly email: string | null }) => FastifyReply | Promise<FastifyReply>;
-  const answer = async (reply: FastifyReply, token: string, show: Show): Promise<FastifyReply> => {
-    const network = clientNetwork(findClientAddress(deps.clientAddresses, reply.request) ?? "");
-    if (!misses.mayRun(network, deps.clock.monotonicMs())) {
-      return sendPlainPage(reply.header("retry-after", "60"), 429, BUSY_LINK);
-    }
-    const link = await identity.findLink(token);
-    if (link === undefined) return sendPlainPage(reply, 410, SPENT_LINK);
-    misses.release(network);
-    return await show(link);
-  };
+  const answer = boundLinks(deps, SPENT_LINK);
+  const find = (token: string) => () => identity.findLink(token);
   scope.get("/auth/link", async (request, reply) => {
     const { host } = request.headers;
     const there = otherName({ host, url: request.url, consoleUrl: consoleUrl() });
     if (there !== undefined) return follow(reply, { location: there, cookies: [] });
     const token = textOf(readQuery(request, "t"));
-    const show: Show = ({ email }) => sendPlainPage(reply, 200, linkPage({ token, email }));
-    return await answer(reply, token, show);
+    return await answer(reply, find(token), ({ email }) =>
+      sendPlainPage(reply, 200, linkPage({ token, email })),
+    );
   });
   scope.post("/auth/link", async (request, reply) => {
     if (!isFromOwnPage(request.headers, consoleUrl())) {
       return sendPlainPage(reply, 403, FOREIGN_LINK);
     }
     const token = readField(request, "t");
-    return await answer(reply, token, async (link) => {
+    return await answer(reply, find(token), async (link) => {
       const typed = readField(request, "email");
       const email = link.email ?? typed;
       if (!isEmail(email.trim())) {

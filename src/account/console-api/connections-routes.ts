@@ -109,7 +109,7 @@ async function addConnection(
 
 const TAKEN = conflict("you already have an active connection to this provider; disable it first");
 const TOO_MANY_CONNECTIONS = conflict(
-  "your organization has reached its maximum number of connections, and disabled connections count: contact support",
+  "your organization has reached its maximum number of connections; one that is disabled counts for 30 days more: disable those you do not need, or contact support",
 );
 
 const GONE_PROVIDER = {

@@ -199,8 +199,7 @@ async function verify(
   const older = await findVerified(run, claim);
   if (older !== undefined) {
     await moveIdentity(run, account, older);
-    const joined = linked(older, claim);
-    return { ...joined, changes: [...ended.map(() => toSessionEnd(older)), ...joined.changes] };
+    return linked(older, claim);
   }
   // The address changes first: a trigger turns on alerts to it once the account is verified.
   const moved = await setEmail(run, account, claim);
@@ -226,7 +225,8 @@ async function verify(
 
 const END_OTHERS_SQL = `
   update console_session set ended_at = $2, ended_reason = 'signed-out'
-  where account_id = $1 and ended_at is null and session_id is distinct from $3
+  where account_id = $1 and ended_at is null and expires_at > $2
+    and session_id is distinct from $3
   returning account_id`;
 
 function linked(older: AccountRow, { issuer }: SignInClaim): FoundAccount {

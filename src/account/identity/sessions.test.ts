@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { systemClock } from "../../kernel/core/time.ts";
 import { silentLog } from "../../../test/support/silent-log.ts";
@@ -84,6 +84,27 @@ describe("the cookie of one session", () => {
     await sessions.sessionEndReason(cookie);
     await Promise.all(Array.from({ length: 20 }, () => sessions.sessionEndReason(cookie)));
     expect({ asked, mostOpen }).toEqual({ asked: 21, mostOpen: 3 });
+  });
+
+  test.each([
+    ["two seconds if it was not found lately", false, 2_000],
+    ["ten seconds if it was, because a page asks for much at once", true, 10_000],
+  ])("waits for its turn for %s", async (_how, isKnown, waitMs) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let answer = isKnown;
+    const findSession = async (): Promise<object> =>
+      answer ? stored : await new Promise(() => undefined);
+    const sessions = openSessions({ findSession });
+    if (isKnown) await sessions.sessionEndReason(cookie);
+    answer = false;
+    for (let n = 0; n < 3; n += 1) void sessions.sessionEndReason(cookie);
+    const refused = vi.fn<() => void>();
+    void sessions.sessionEndReason(cookie).catch(refused);
+    await vi.advanceTimersByTimeAsync(waitMs - 1);
+    expect(refused).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(refused).toHaveBeenCalledOnce();
   });
 
   test.each([

@@ -215,7 +215,8 @@ export class Sessions {
     const nowMs = clock.monotonicMs();
     const final = this.#final.get(id, nowMs);
     if (final !== undefined) return final.session;
-    const end = await this.#reads.take(this.#known.get(id, nowMs) === true ? id : "all");
+    const isKnown = this.#known.get(id, nowMs) === true;
+    const end = await (isKnown ? this.#reads.take(id, KNOWN_WAIT_MS) : this.#reads.take("all"));
     if (end === undefined) throw asStoreFault(new Error("a read of a session waited too long"));
     try {
       // Another request may have looked the token up while this one waited.
@@ -259,6 +260,8 @@ export function isLive(session: StoredSession, nowMs: number): boolean {
 const SESSION_READS_MAX = 3;
 /** For this time after a token was found, its reads do not wait for those of other tokens. */
 const KNOWN_MS = 60_000;
+/** A browser that asks for much at once waits only for itself. */
+const KNOWN_WAIT_MS = 10_000;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -88,18 +88,15 @@ export class OptimizeRuns {
     const isFunded = await this.#options.isFunded(orgId);
     const end = isFunded ? () => undefined : await this.#unfunded.take("all");
     if (end === undefined) return TOO_MANY;
-    let done: Promise<void> | undefined;
     try {
-      const begun = await this.#begin(orgId, wanted, by);
-      if (begun.kind === "refused") return begun;
-      ({ done } = begun);
-      return { kind: "started", search: begun.search };
-    } finally {
-      void Promise.resolve(done).finally(end);
+      return await this.#begin(orgId, wanted, by, end);
+    } catch (fault) {
+      end();
+      throw fault;
     }
   }
 
-  async #begin(orgId: OrgId, wanted: WantedSearch, by: ChangedBy) {
+  async #begin(orgId: OrgId, wanted: WantedSearch, by: ChangedBy, end: () => void) {
     const { raw, ...stored } = createVirtualKey();
     const { prompts, modelIds, judgeModelId } = wanted;
     const begun: NewSearch = {
@@ -113,12 +110,13 @@ export class OptimizeRuns {
     };
     const search = await this.#options.store.begin(begun, RUNNING_PER_ORG_MAX, by);
     if (search === "too_many") {
+      end();
       const message = `${RUNNING_PER_ORG_MAX} searches are running; wait for one to end, or stop it`;
       return { kind: "refused", code: "conflict", message } as const;
     }
     const maxTokens = wanted.maxTokens ?? MAX_TOKENS_DEFAULT;
-    const done = this.#run(search, { key: raw, prompts, maxTokens, by });
-    return { kind: "started", search, done } as const;
+    this.#run(search, { key: raw, prompts, maxTokens, by }, end);
+    return { kind: "started", search } as const;
   }
 
   /** Estimates the highest cost of a search; creates and sends nothing. */
@@ -200,19 +198,20 @@ export class OptimizeRuns {
   #run(
     search: OptimizeSearch,
     asked: Pick<RunOptions, "key" | "prompts" | "maxTokens"> & { readonly by: ChangedBy },
-  ): Promise<void> {
+    end: () => void,
+  ): void {
     const { store, caller, clock, log, callGapMs } = this.#options;
     const run = new SearchRun({ store, caller, clock, log, callGapMs, search, ...asked });
     this.#runs.set(search.searchId, run);
     const { searchId, orgId } = search;
     this.#feeds.hold({ searchId, orgId, by: asked.by }, run.feed);
     void run.done.finally(() => {
+      end();
       this.#runs.delete(searchId);
       this.#feeds.endSoon(searchId);
     });
     // If `close` was called while this search began, the search is ended like all others.
     if (this.#isClosed) run.stop(SHUT_DOWN, byGateway("optimize"));
-    return run.done;
   }
 
   async #sweep(): Promise<void> {

@@ -58,8 +58,8 @@ export class PostgresConnectionStore {
 
   /**
    * Returns `taken` if the key (without a key: the organization itself) already has an active
-   * connection to the provider; `too_many` if the organization has its maximum, in which disabled
-   * ones count; undefined if it does not exist or the key is not one of its keys.
+   * connection to the provider; `too_many` if the organization has its maximum, in which ones
+   * disabled in the last 30 days count; undefined if it does not exist or the key is not one of its keys.
    */
   async create(
     connection: NewConnection,
@@ -194,7 +194,9 @@ const DISABLE_SQL = `
 
 const wasDisabled = columns({ disabledAtMs: orNull(instantMs("was_disabled_at")) });
 
-const COUNT_SQL = "select count(*)::integer as connections from connection where org_id = $1";
+const COUNT_SQL = `
+  select count(*)::integer as connections from connection
+  where org_id = $1 and (disabled_at is null or disabled_at > now() - interval '30 days')`;
 
 /** Always returns one row, which tells whether the organization and the key exist. */
 const CREATE_SQL = `

@@ -121,6 +121,7 @@ export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
 /** Disabled ones count too. */
 export const KEYS_PER_ORG_MAX: number = 1_000;
+/** Those disabled in the last 30 days count too. */
 export const CONNECTIONS_PER_ORG_MAX: number = 1_000;
 
 export const KEY_MODELS_MAX: number = 100;

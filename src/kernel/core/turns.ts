@@ -26,7 +26,10 @@ export class Turns {
    * Returns the function that releases the permit, which may be called repeatedly; a promise of
    * that function if the task must wait; undefined if too many wait, or it has waited too long.
    */
-  take(owner: string): (() => void) | undefined | Promise<(() => void) | undefined> {
+  take(
+    owner: string,
+    waitMs: number | undefined = this.#max.waitMs,
+  ): (() => void) | undefined | Promise<(() => void) | undefined> {
     const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
     this.#queues.set(owner, queue);
     if (queue.running < this.#max.running) {
@@ -40,7 +43,6 @@ export class Turns {
         clearTimeout(timer);
         resolve(this.#ender(owner, queue));
       };
-      const { waitMs } = this.#max;
       const timer =
         waitMs === undefined
           ? undefined

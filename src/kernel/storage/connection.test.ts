@@ -166,9 +166,10 @@ test.each([
 
 test("the server ends a session within a minute after its host has vanished, with its locks", async () => {
   const pool = ended(openPool(await databaseOfTest(), silentLog));
-  const shown = ["idle", "interval", "count"].map((name) => `'tcp_keepalives_${name}'`);
-  const sql = `select string_agg(setting, ' ') as is from pg_settings where name in (${shown.join()})`;
-  expect((await pool.query(sql)).rows).toEqual([{ is: "3 30 10" }]);
+  const names = ["keepalives_idle", "keepalives_interval", "keepalives_count", "user_timeout"];
+  const shown = names.map((name) => `current_setting('tcp_${name}')`);
+  const sql = `select concat_ws(' ', ${shown.join()}) as is`;
+  expect((await pool.query(sql)).rows).toEqual([{ is: "30 10 3 60000" }]);
 });
 
 /** Returns the fault of a statement once its time limits have passed. */

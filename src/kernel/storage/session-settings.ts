@@ -32,6 +32,8 @@ const KEEP_ALIVE: Readonly<Record<string, string>> = {
   tcp_keepalives_idle: "30",
   tcp_keepalives_interval: "10",
   tcp_keepalives_count: "3",
+  // There are no probes while an answer is not acknowledged.
+  tcp_user_timeout: "60000",
 };
 
 /** An acknowledged commit must be on disk. A stricter setting of the server stays in force. */

@@ -465,6 +465,33 @@ test("no automatic top-up starts while the books went back, nor after their reop
   await restored.close();
 });
 
+test("a reopening without customers of a payment provider leaves top-ups on for one that is added later", async () => {
+  const restored = await openBillingFixture();
+  const closings = { openAttempts: "void", isNothingLost: false, closings: [] } as const;
+  await restored.backend.reopenBooks({ reason: "lost", ...closings }, testOperator);
+  expect(await restored.backend.topUpStore.recoveryDueSince()).toBeUndefined();
+  await restored.close();
+});
+
+test("top-ups that wait for a recovery of the payments are in the log once an hour, of several processes too", async () => {
+  const { backend, log, clock } = fixture;
+  const at = "2026-05-01T00:00:00.000Z";
+  await backend.query("insert into billing_schedule values ('recovery', $1)", [at]);
+  const command = `tokenmarket billing recover --since ${at}`;
+  const line = { level: "warn", detail: { command }, message: expect.any(String) as string };
+  const said = (): unknown[] =>
+    log.filter(({ message }) => message.startsWith("no automatic top-up starts"));
+  for (const pause of [0, MINUTE_MS, 59 * MINUTE_MS]) {
+    clock.moveOn(pause);
+    await rounds(fixture);
+    expect(said()).toEqual(pause < 59 * MINUTE_MS ? [line] : [line, line]);
+  }
+  await backend.topUpStore.endRecovery(Date.parse(at));
+  clock.moveOn(60 * MINUTE_MS);
+  await rounds(fixture);
+  expect(said()).toHaveLength(2);
+});
+
 test("automatic top-up that the operator paused charges nothing and names that reason", async () => {
   orgId = await orgWithRule(fixture);
   expect(await fixture.backend.topUpStore.pause(orgId, "operator", testOperator)).toBe(true);

@@ -1274,8 +1274,10 @@ begin
   get diagnostics holds_placed = row_count;
   update top_up_rule r set is_on = false
   from jsonb_to_recordset(p_changes)
-    as c(kind text, id text, below bigint, amount bigint, month_max bigint)
+    as c(kind text, id text, card text, below bigint, amount bigint, month_max bigint)
   where c.kind = 'topup' and r.org_id = c.id and r.is_on
+    and (c.card is null or exists (select from payment_customer p
+      where p.org_id = c.id and p.card_id = c.card))
     and (c.below < r.below or c.amount < r.amount or c.month_max < r.month_max);
   get diagnostics top_ups_turned_off = row_count;
 end $$;
@@ -1360,7 +1362,8 @@ begin
   ended_sessions := 0;
   if not p_is_nothing_lost then
     ended_sessions := end_all_console_access();
-    insert into billing_schedule as b (name, next_at) values ('recovery', restored_to)
+    insert into billing_schedule as b (name, next_at)
+    select 'recovery', restored_to where exists (select from payment_customer)
     on conflict (name) do update set next_at = least(b.next_at, excluded.next_at);
   end if;
 end $$;
