@@ -201,12 +201,12 @@ export function sentBounds(doc: JsonDocument): readonly OutputBoundName[] {
   return BOUND_NAMES.filter((name) => doc.present(0, word[name]) !== ABSENT);
 }
 
-/** The output bound for a deployment: the default is lowered to what it can write. */
+/** The output bound for a deployment: only the default is lowered to what it can write. */
 export function boundFor(
-  { outputTokens }: { readonly outputTokens: number },
+  { doc, outputTokens }: { readonly doc: JsonDocument; readonly outputTokens: number },
   { maxOutputTokens = outputTokens }: Deployment,
 ): number {
-  return Math.min(outputTokens, maxOutputTokens);
+  return sentBounds(doc).length > 0 ? outputTokens : Math.min(outputTokens, maxOutputTokens);
 }
 
 /**
