@@ -65,7 +65,7 @@ export interface Conversation {
 export interface Unservable {
   readonly field: string;
   readonly message: string;
-  /** True if the listing is still used where no listing could serve the request otherwise. */
+  /** True if the listing can serve the request, but others are tried before it. */
   readonly isPreference?: true;
   /** Set for a media part of a kind that the listing refuses; `taken` are the accepted kinds. */
   readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };

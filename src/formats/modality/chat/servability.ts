@@ -43,11 +43,11 @@ function temperatureProblem(
 
 function boundProblem(
   { doc, outputTokens }: ParsedChatRequest,
-  { maxOutputTokens: most = outputTokens }: Deployment,
+  { maxOutputTokens: most = outputTokens, ownKey }: Deployment,
 ): Unservable | undefined {
   const [field] = sentBounds(doc);
-  if (field === undefined || outputTokens <= most) return undefined;
-  const message = `${field} is above ${most}, the most that it writes, and another one writes more`;
+  if (field === undefined || outputTokens <= most || ownKey !== undefined) return undefined;
+  const message = `${field} is above ${most}, the most that it writes, so that others are tried first`;
   return { field, message, isPreference: true };
 }
 
