@@ -272,9 +272,14 @@ describe("a provider's deviations are corrected", () => {
       toolDelta(1, called("c2", "{}")),
       toolDelta(1, called(undefined, "{}", "")),
       toolDelta(2, called("c3", "{}")),
+      toolDelta(2, called(undefined, "", "")),
+      toolDelta(2, called(undefined, " ", "")),
+      toolDelta(2, called(undefined, '{"path":"c"}', "")),
+      toolDelta(3, called("c4", "{}")),
+      toolDelta(3, called(undefined, "", "")),
     );
     const all = [...parts.values()].map((part) => part.arguments);
-    expect(all).toEqual(['{"path":"a"}', "{}", "{}"]);
+    expect(all).toEqual(['{"path":"a"}', "{}", '{"path":"c"}', "{}"]);
   });
 
   test("a call without arguments is passed on byte for byte, at the latest with the next chunk", () => {

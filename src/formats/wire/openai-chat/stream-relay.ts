@@ -46,7 +46,7 @@ import {
   withPlainContent,
   isSilent,
 } from "./chunks.ts";
-import { CallFragments, withoutBraces } from "./tool-calls.ts";
+import { type Braces, CallFragments, withoutBraces } from "./tool-calls.ts";
 import { firstChoice, mergeReports, readUsage, usageJson, withCounts } from "./usage.ts";
 
 const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
@@ -81,7 +81,7 @@ export class OpenaiChatRelay implements StreamDriver {
    * call's first `{}`, held until another chunk follows, because some servers then replace it.
    */
   #last: string | undefined;
-  #hasBraces = false;
+  #braces: Braces = "none";
 
   constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
     this.#label = label;
@@ -162,8 +162,12 @@ export class OpenaiChatRelay implements StreamDriver {
     const kept = this.#label.wantsUsageChunk ? withNullUsage(json) : withoutUsage(json);
     const whole = this.#withNames(withOneChoice(kept, json.value["choices"]), json.value);
     const text = this.#withModel(this.#mended(whole, choice));
+    const braces = this.#finish === "" ? this.#braces : "none";
+    // Nothing is lost with a fragment without arguments behind a held `{}`.
+    const delta = { ...asObject(choice["delta"]), tool_calls: null };
+    if (braces === "kept" && isEmptyDelta(delta)) return;
     out.add(this.#takeLast());
-    if (this.#hasBraces && this.#finish === "") this.#last = text;
+    if (braces === "held") this.#last = text;
     else if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
       // The first chunk is not learned: the gateway adds a missing role to it, and to no later one.
@@ -220,15 +224,15 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #withCalls(chunk: string, calls: unknown): string {
-    this.#hasBraces = false;
+    this.#braces = "none";
     if (!Array.isArray(calls) || calls.length === 0) return chunk;
     const fragments = (this.#fragments ??= new CallFragments(
       this.#reading ?? {},
       this.#label.idTail,
     ));
     const mended = fragments.mend(chunk, calls);
-    this.#hasBraces = fragments.hasBraces;
-    if (fragments.replacesBraces) this.#last = this.#last && withoutBraces(this.#last);
+    this.#braces = fragments.braces;
+    if (this.#braces === "replaced") this.#last = this.#last && withoutBraces(this.#last);
     return mended;
   }
 
