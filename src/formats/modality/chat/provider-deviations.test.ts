@@ -288,6 +288,17 @@ describe("a provider's deviations are corrected", () => {
       expect(text).toContain(`data: ${JSON.stringify({ ...call, model: marketModel })}\n\n`);
   });
 
+  test.each([
+    ["text", []],
+    ["text like that before it", [delta({ content: "x" }), delta({ content: "y" })]],
+  ])("%s behind a call without arguments is sent to a messages client at once", (_, before) => {
+    const bridge = openStream(bToA);
+    bridge.push(Buffer.from(chunks(...before, toolDelta(0, called("c1", "{}")))));
+    bridge.takeOutput();
+    bridge.push(Buffer.from(chunks(delta({ content: "late" }))));
+    expect(bridge.takeOutput()?.toString()).toMatch(/"partial_json":"{}".*"text":"late"/s);
+  });
+
   test("a call keeps its first id where each fragment has another", () => {
     const parts = callsOf(
       toolDelta(0, called("c1", '{"path":')),
