@@ -299,6 +299,31 @@ describe("a provider's deviations are corrected", () => {
     expect(bridge.takeOutput()?.toString()).toMatch(/"partial_json":"{}".*"text":"late"/s);
   });
 
+  test("calls that follow the finish reason tool_calls come before it, and without them it is stop", () => {
+    const call = toolDelta(0, called("c1", "{}"));
+    for (const early of [delta({}, "tool_calls"), delta({ content: "x" }, "tool_calls")]) {
+      const plays = [...playBoth(early, call, done), ...playBoth(early, call, ...TOOLS_END)];
+      for (const { text, bridge } of plays) {
+        expect(finishesOf(text)).toEqual(["tool_calls"]);
+        expect(text.indexOf('"c1"')).toBeLessThan(text.indexOf('"finish_reason":"tool_calls"'));
+        expect(bridge.hasWrongFinish).toBe(false);
+      }
+      for (const { text, bridge } of playBoth(early, delta({ content: "y" }), done)) {
+        expect(finishesOf(text)).toEqual(["stop"]);
+        expect(bridge.hasWrongFinish).toBe(true);
+      }
+    }
+  });
+
+  test("a call without arguments reaches the client of a stream that breaks behind it", () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const call = { ...toolDelta(0, called("c1", "{}")), usage };
+    for (const { text, bridge } of playBoth(delta({ content: "x" }), call)) {
+      expect(bridge.state).toBe("failed");
+      expect([...joinedCalls(text).values()]).toMatchObject([{ id: "c1", arguments: "{}" }]);
+    }
+  });
+
   test("a call keeps its first id where each fragment has another", () => {
     const parts = callsOf(
       toolDelta(0, called("c1", '{"path":')),

@@ -82,6 +82,8 @@ export class OpenaiChatRelay implements StreamDriver {
    */
   #last: string | undefined;
   #braces: Braces = "none";
+  /** True once a finish reason named calls that had not come: the ending waits for them. */
+  #awaitsCalls = false;
 
   constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
     this.#label = label;
@@ -157,6 +159,7 @@ export class OpenaiChatRelay implements StreamDriver {
   #relay(json: AnswerJson, choice: Fields, isContent: boolean, out: OutputPieces): void {
     const received = textOf(choice["finish_reason"]);
     this.#finish ||= received;
+    this.#awaitsCalls ||= received !== "" && isWrongWord(received, this.#hasCalls);
     const finish = received === "" ? "" : this.#clientWord(received);
     const hadRole = this.#hasRole;
     const kept = this.#label.wantsUsageChunk ? withNullUsage(json) : withoutUsage(json);
@@ -168,7 +171,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (braces === "kept" && isEmptyDelta(delta)) return;
     out.add(this.#takeLast());
     if (braces === "held") this.#last = text;
-    else if (this.#label.wantsUsageChunk || finish === "") {
+    else if ((this.#label.wantsUsageChunk && !this.#awaitsCalls) || finish === "") {
       out.add(sseDataText(text));
       // The first chunk is not learned: the gateway adds a missing role to it, and to no later one.
       const isRepeatable = hadRole && this.#repeated.isLearning && isTextAlone(json);
@@ -243,13 +246,20 @@ export class OpenaiChatRelay implements StreamDriver {
 
   /** Takes the held last chunk, without usage, because it must be sent before a later chunk. */
   #takeLast(): string {
+    if (this.#awaitsCalls) return "";
     const last = this.#last;
     this.#last = undefined;
     return last === undefined ? "" : sseDataText(last);
   }
 
   #closingText(usage: string): string {
-    if (this.#label.wantsUsageChunk) return usageChunkText(this.#headText(), usage);
+    if (this.#last !== undefined && this.#awaitsCalls) {
+      const word = JSON.stringify(this.#clientWord(this.#finish));
+      this.#last = withChoiceMember(this.#last, "finish_reason", word);
+      this.#awaitsCalls = false;
+    }
+    if (this.#label.wantsUsageChunk)
+      return this.#takeLast() + usageChunkText(this.#headText(), usage);
     const last = this.#last ?? lastChunk(this.#headText(), null);
     return sseDataText(withRootMember(last, "usage", usage));
   }
