@@ -203,10 +203,17 @@ export function sentBounds(doc: JsonDocument): readonly OutputBoundName[] {
 
 /** The output bound for a deployment: only the default is lowered to what it can write. */
 export function boundFor(
-  { doc, outputTokens }: { readonly doc: JsonDocument; readonly outputTokens: number },
-  { maxOutputTokens = outputTokens }: Deployment,
+  { outputTokens, hasDefaultBound }: AskedBound,
+  { maxOutputTokens = outputTokens }: Pick<Deployment, "maxOutputTokens">,
 ): number {
-  return sentBounds(doc).length > 0 ? outputTokens : Math.min(outputTokens, maxOutputTokens);
+  return hasDefaultBound === true ? Math.min(outputTokens, maxOutputTokens) : outputTokens;
+}
+
+export interface AskedBound {
+  /** The client's output bound, or the default that is written into the body. */
+  readonly outputTokens: number;
+  /** True if the client sent no bound. */
+  readonly hasDefaultBound?: boolean;
 }
 
 /**
