@@ -277,15 +277,25 @@ describe("a provider's deviations are corrected", () => {
       toolDelta(2, called(undefined, '{"path":"c"}', "")),
       toolDelta(3, called("c4", "{}")),
       toolDelta(3, called(undefined, "", "")),
+      toolDelta(4, called("c5", "{}")),
+      toolDelta(4, called(undefined, "{}", "")),
     );
     const all = [...parts.values()].map((part) => part.arguments);
-    expect(all).toEqual(['{"path":"a"}', "{}", '{"path":"c"}', "{}"]);
+    expect(all).toEqual(['{"path":"a"}', "{}", '{"path":"c"}', "{}", "{}"]);
   });
 
   test("a call without arguments is passed on byte for byte, at the latest with the next chunk", () => {
     const call = toolDelta(0, { index: 0, ...called("c1", "{}") });
     for (const { text } of playBoth(delta({ role: "assistant", content: "" }), call, ...TOOLS_END))
       expect(text).toContain(`data: ${JSON.stringify({ ...call, model: marketModel })}\n\n`);
+  });
+
+  test("a fragment that is no object does not empty the arguments before it", () => {
+    const braces = [called("c1", "{}"), called(undefined, "{}", "")].map((call) =>
+      toolDelta(0, call),
+    );
+    const { text } = playStream(wiresA, ...braces, delta({ tool_calls: [null] }), ...TOOLS_END);
+    expect(text).toContain('"arguments":"{}"');
   });
 
   test.each([
