@@ -2,7 +2,7 @@ import type { Deployment, WireId } from "../../catalog/index.ts";
 import type { Refusal, JsonDocument, JsonNode, Splice } from "../../kernel/index.ts";
 import type { StreamDecoder, StreamDriver, StreamEncoder } from "./answer/stream-driver.ts";
 import type { Check } from "./fields/check-shape.ts";
-import type { MediaCollector } from "./fields/common-fields.ts";
+import type { AskedBound, MediaCollector } from "./fields/common-fields.ts";
 import type { AnswerReading, ProviderQuestions } from "./neutral/provider-answer.ts";
 import type { AnswerCodec, AnswerLabel } from "./neutral/chat-answer.ts";
 import type { ChatCall } from "./neutral/chat-call.ts";
@@ -65,12 +65,7 @@ export interface RequestCodec {
 
 export interface EncodeTarget {
   readonly deployment: Deployment;
-  readonly request: {
-    readonly doc: JsonDocument;
-    readonly stream: boolean;
-    /** The client's output bound, or the default that is written into the body. */
-    readonly outputTokens: number;
-  };
+  readonly request: AskedBound & { readonly doc: JsonDocument; readonly stream: boolean };
 }
 
 export interface StreamCodec {

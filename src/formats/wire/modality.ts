@@ -2,7 +2,7 @@ import type { Deployment, ModalityId, WireId } from "../../catalog/index.ts";
 import type { MicroUsd, RequestId, Result, EditedBytes } from "../../kernel/index.ts";
 import type { AnswerBridge } from "./answer/answer-bridge.ts";
 import type { FailedAnswer, UpstreamFailure } from "./failure/failures.ts";
-import type { ProviderControls } from "./fields/common-fields.ts";
+import type { AskedBound, ProviderControls } from "./fields/common-fields.ts";
 
 export type CallFamily = "chat" | "images" | "videos" | "decisions";
 
@@ -39,13 +39,12 @@ export interface ClientRequest {
   header(name: string): string | undefined;
 }
 
-export interface CallRequest {
+export interface CallRequest extends AskedBound {
   readonly modelId: string;
   readonly stream: boolean;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
   readonly estimatedInputTokens: number;
-  readonly outputTokens: number;
   /** The number of log-probability entries for each output token of the answer; absent: none. */
   readonly logprobsPerToken?: number;
   /** Absent: the modality has no conversations. */
@@ -65,7 +64,7 @@ export interface Conversation {
 export interface Unservable {
   readonly field: string;
   readonly message: string;
-  /** True if the listing is still used where no listing could serve the request otherwise. */
+  /** True if the listing can serve the request, but others are tried before it. */
   readonly isPreference?: true;
   /** Set for a media part of a kind that the listing refuses; `taken` are the accepted kinds. */
   readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };

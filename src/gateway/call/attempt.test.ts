@@ -31,6 +31,7 @@ interface Noted {
   readonly bridge?: Partial<AnswerBridge> | "none";
   readonly result?: Partial<AttemptResult>;
   readonly outputTokens?: number;
+  readonly hasDefaultBound?: boolean;
   readonly isImpossible?: boolean;
 }
 
@@ -38,7 +39,8 @@ interface Noted {
  * Returns the breaches (`BREACH` bits) that `noteConduct` counts for one answer; undefined if it
  * does not count the answer at all.
  */
-function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = false }: Noted) {
+function noted({ deployment, bridge, result, isImpossible = false, ...asked }: Noted) {
+  const { outputTokens = 64, hasDefaultBound = false } = asked;
   const seen: number[] = [];
   const standing = {
     mayRoute: () => true,
@@ -54,7 +56,7 @@ function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = f
     {
       deployment: { ...TEXT, ...deployment },
       orgId: "org-1",
-      request: { outputTokens },
+      request: { outputTokens, hasDefaultBound },
       isImpossible,
       result: {
         bridge: bridge === "none" ? undefined : ({ ...honest, ...bridge } as AnswerBridge),
@@ -79,6 +81,12 @@ const served = (isSubstituted: boolean) => ({ servedModel: { name: "x", isSubsti
 test.each<[string, Noted, number]>([
   ["no breach if it has exactly as many tokens as were allowed", {}, 0],
   ["a breach if it has one token too many", { outputTokens: 63 }, BREACH.boundExceeded],
+  [
+    "a breach if it has more tokens than the listing's most, to which the default was lowered",
+    { deployment: { maxOutputTokens: 63 }, hasDefaultBound: true },
+    BREACH.boundExceeded,
+  ],
+  ["no breach if it has as many as were asked for", { deployment: { maxOutputTokens: 63 } }, 0],
   ["a breach if another model answered", { bridge: served(true) }, BREACH.substituted],
   ["no breach if its reported model is no substitute", { bridge: served(false) }, 0],
   ["a breach if its usage is missing", { bridge: { usage: undefined } }, BREACH.usageMissing],

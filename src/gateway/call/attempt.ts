@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 
 import { computeDebit, type Deployment } from "../../catalog/index.ts";
-import type { AnswerBridge, CallFamily, CallRequest, Output } from "../../formats/index.ts";
+import {
+  type AnswerBridge,
+  type AskedBound,
+  boundFor,
+  type CallFamily,
+  type CallRequest,
+  type Output,
+} from "../../formats/index.ts";
 import { outputTokensTotal } from "../../kernel/index.ts";
 import {
   type AttemptClassifier,
@@ -218,7 +225,7 @@ const NEVER_SENT: AttemptResult = {
 export interface NotedAnswer {
   readonly deployment: Deployment;
   readonly orgId: string;
-  readonly request: Pick<CallRequest, "outputTokens">;
+  readonly request: AskedBound;
   readonly result: AttemptResult;
   readonly isImpossible: boolean;
 }
@@ -249,7 +256,7 @@ function findBreaches(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
   if (lacksUsage(bridge, deployment)) breaches |= BREACH.usageMissing;
   if (deployment.modality !== "text") return breaches;
   if (bridge.hasWrongFinish) breaches |= BREACH.wrongFinish;
-  if (usage !== undefined && outputTokensTotal(usage) > request.outputTokens) {
+  if (usage !== undefined && outputTokensTotal(usage) > boundFor(request, deployment)) {
     breaches |= BREACH.boundExceeded;
   }
   return breaches;

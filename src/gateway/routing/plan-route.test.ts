@@ -243,22 +243,60 @@ test("when no provider can serve a request as sent, the first candidate's reason
   expect(plan({ servabilityProblem })).toBe("400 invalid_request: thinking cannot reach one");
 });
 
-test("listings that write less than the bound are used only where no other one can serve", () => {
-  const without = (reasons: Readonly<Record<string, Unservable>>): string[] | string =>
-    plan({ servabilityProblem: ({ providerId }) => reasons[providerId] });
+describe("a listing that writes less than the bound", () => {
   const short = {
     field: "max_tokens",
     message: "max_tokens is above 4096",
     isPreference: true,
   } as const;
   const hard = { field: "thinking", message: "no thinking" };
-  expect(without({ one: short, two: short })).toEqual(["three"]);
-  expect(without({ one: short, two: short, three: short })).toEqual(["one", "two", "three"]);
-  expect(without({ one: hard, two: short, three: hard })).toEqual(["two"]);
-  const isHealthy: PlanInput["isHealthy"] = ({ providerId }) => providerId !== "three";
-  const servabilityProblem: PlanInput["servabilityProblem"] = ({ providerId }) =>
-    providerId === "three" ? undefined : short;
-  expect(plan({ servabilityProblem, isHealthy })).toMatch(/^503 gateway_error/);
+  const reasoned = (
+    reasons: Readonly<Record<string, Unservable>>,
+    change: Partial<PlanInput> = {},
+  ): PlanInput =>
+    inputOf({ servabilityProblem: ({ providerId }) => reasons[providerId], ...change });
+  const without = (...args: Parameters<typeof reasoned>) => plan(reasoned(...args));
+
+  test("is tried after those that write it, also on failover, and alone where no other can serve", () => {
+    expect(without({ one: short, two: short })).toEqual(["three", "one", "two"]);
+    expect(without({ one: hard, two: short })).toEqual(["three", "two"]);
+    expect(without({ one: short, two: short, three: short })).toEqual(["one", "two", "three"]);
+    expect(without({ one: hard, two: short, three: hard })).toEqual(["two"]);
+  });
+
+  test("is used while the one that writes more is cooling down, or has no price", () => {
+    const isHealthy: PlanInput["isHealthy"] = ({ providerId }) => providerId !== "three";
+    expect(without({ one: short, two: hard }, { isHealthy })).toEqual(["one"]);
+    const of = model([deployment("one"), deployment("three", { prices: null })]);
+    expect(without({ one: short }, { model: of })).toEqual(["one"]);
+    const isNone: PlanInput["isHealthy"] = () => false;
+    expect(without({ one: short, two: hard, three: hard }, { isHealthy: isNone })).toMatch(/^503/);
+  });
+
+  test.each([
+    [true, ["one", "three"], ["three", "one"]],
+    [false, ["one", "three"], ["three", "one"]],
+    [false, ["three"], ["three"]],
+    [false, ["two"], []],
+  ])("with fallbacks %j and %j cooling down would give way to %j", (isAllowed, ill, expected) => {
+    const isHealthy: PlanInput["isHealthy"] = ({ providerId }) => !ill.includes(providerId);
+    const change = { isHealthy, ...controls({ allowFallbacks: isAllowed }) };
+    const outcome = planRoute(reasoned({ one: short, two: short }, change));
+    const cooling = outcome.kind === "plan" ? outcome.cooling() : [];
+    expect(cooling.map(({ providerId }) => providerId)).toEqual(expected);
+  });
+
+  test("costs one check for each listing that is looked at, and none for later ones", () => {
+    const checked: string[] = [];
+    const servabilityProblem: PlanInput["servabilityProblem"] = ({ providerId }) => {
+      checked.push(providerId);
+      return providerId === "one" ? short : undefined;
+    };
+    const outcome = planRoute(inputOf({ servabilityProblem }));
+    expect(checked).toEqual(["one", "two"]);
+    expect(outcome.kind === "plan" && [...outcome.others()]).toHaveLength(2);
+    expect(checked).toEqual(["one", "two", "three"]);
+  });
 });
 
 test("a listing without a price is never served: another one is, or the request is refused", () => {

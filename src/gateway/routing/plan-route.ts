@@ -11,7 +11,10 @@ import {
 export interface RoutePlan {
   readonly kind: "plan";
   readonly first: Deployment;
-  /** Checked on use: for another wire, a check costs as much as translating the request. */
+  /**
+   * To be read once. Checked on use: for another wire, a check costs as much as translating the
+   * request.
+   */
   readonly others: () => Generator<Deployment>;
   /** Deployments that would be tried if they were healthy. */
   readonly cooling: () => readonly Deployment[];
@@ -83,32 +86,17 @@ export function planRoute(input: PlanInput): PlanOutcome {
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const priced = allowed.filter((each) => each.prices !== null);
   const usable = priced.filter(input.isHealthy);
-  const ranked = rankDeployments(usable, input);
-  const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
-  const first = ranked[firstAt];
-  if (first === undefined) {
-    const reasons = allowed.map((each) => input.servabilityProblem(each));
-    if (!reasons.includes(undefined) && reasons.some((each) => each?.isPreference)) {
-      return planRoute(withoutPreferences(input));
-    }
-    return toRefused(noCandidateRefusal(input, allowed));
-  }
-  const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
+  const able = servable(rankDeployments(usable, input), input);
+  const first = able.next().value;
+  if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
+  const others = () => (controls.allowFallbacks ? able : servable([], input));
   const ownKeys = first.ownKey === undefined ? "none" : chooseOwnKeys(controls);
   const cooling = (): readonly Deployment[] => {
-    const all = rankDeployments(priced, input);
+    const all = [...servable(rankDeployments(priced, input), input)];
     const triable = controls.allowFallbacks ? all : all.slice(0, all.indexOf(first));
-    return [...servable(triable, input)].filter((each) => !usable.includes(each));
+    return triable.filter((each) => !usable.includes(each));
   };
-  return { kind: "plan", first, others: () => servable(rest, input), cooling, ownKeys };
-}
-
-function withoutPreferences(input: PlanInput): PlanInput {
-  const servabilityProblem = (each: Deployment): Unservable | undefined => {
-    const problem = input.servabilityProblem(each);
-    return problem?.isPreference === true ? undefined : problem;
-  };
-  return { ...input, servabilityProblem };
+  return { kind: "plan", first, others, cooling, ownKeys };
 }
 
 function rankDeployments(
@@ -134,19 +122,26 @@ function withOwnKeys(
   return own.length === 0 ? deployments : [...own, ...deployments];
 }
 
-function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Deployment> {
-  for (const deployment of rest) {
-    if (input.servabilityProblem(deployment) === undefined) yield deployment;
+/** Deployments with a problem that is only a preference come last. */
+function* servable(
+  ranked: readonly Deployment[],
+  { servabilityProblem }: PlanInput,
+): Generator<Deployment, undefined> {
+  const late: Deployment[] = [];
+  for (const deployment of ranked) {
+    const problem = servabilityProblem(deployment);
+    if (problem === undefined) yield deployment;
+    else if (problem.isPreference === true) late.push(deployment);
   }
+  yield* late;
 }
 
 /** Names the first condition that no deployment meets: able to serve, then priced, then healthy. */
 function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
-  const reasons = allowed.map((each) => input.servabilityProblem(each));
-  const eligible = allowed.filter((_, at) => reasons[at] === undefined);
-  const unservable = reasons.flatMap((reason) => reason ?? []);
-  if (eligible.length === 0 && unservable.length > 0) {
-    return invalidRequest(noDeploymentMessage(input.modelId, unservable));
+  const eligible = [...servable(allowed, input)];
+  if (eligible.length === 0) {
+    const reasons = allowed.flatMap((each) => input.servabilityProblem(each) ?? []);
+    return invalidRequest(noDeploymentMessage(input.modelId, reasons));
   }
   if (eligible.every((each) => each.prices === null)) return notPriced(input.modelId);
   return allCooling(input.modelId);

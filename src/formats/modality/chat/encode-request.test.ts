@@ -73,6 +73,20 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
     expect(quote(32_768) - quote(4_000)).toBe(96n);
   });
 
+  test.each(["max_tokens", "max_completion_tokens"])(
+    "a %s above what the listing writes is sent as it is, on one wire and across, and is held for",
+    (name) => {
+      const members = { [name]: 32_000 };
+      const least = { prices: PRICES, maxOutputTokens: 8_192 };
+      expect(sendSame(wire, members, least).text).toContain(":32000");
+      expect(sendAcross(wire, members, least).body).toMatchObject({ max_tokens: 32_000 });
+      const request = readGood(wire, members);
+      for (const to of wires) {
+        expect(chatFor(request).quote(request, buildDeployment(to, least))).toBe(32_000n);
+      }
+    },
+  );
+
   test("keeps fields that a translation would drop or refuse, byte for byte", () => {
     const members = {
       response_format: { type: "json_object" },

@@ -16,7 +16,12 @@ import {
 import type { RequestCodec, Wire } from "../../wire/contract.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import { isEmptyArray } from "../../wire/fields/check-shape.ts";
-import { MediaCollector, type MediaPart, ParsedBody } from "../../wire/fields/common-fields.ts";
+import {
+  MediaCollector,
+  type MediaPart,
+  ParsedBody,
+  sentBounds,
+} from "../../wire/fields/common-fields.ts";
 import { findCredential } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest, ClientRequest, Conversation } from "../../wire/modality.ts";
 import type { ChatCall } from "../../wire/neutral/chat-call.ts";
@@ -116,8 +121,8 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
   readonly wantsUsageChunk: boolean;
   /** True if the client of a wire_a request uses `functions`, the older format of `tools`. */
   readonly usesFunctions: boolean;
-  /** The client's output bound. Without one, it is a default that is also written into the body. */
   readonly outputTokens: number;
+  readonly hasDefaultBound: boolean;
   /** The number of log-probability entries that the answer has for each output token; usually 0. */
   readonly logprobsPerToken: number;
   /** The client's temperature; absent if the client sent none. Some wires accept at most 1. */
@@ -143,6 +148,7 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
     const functions = doc.present(0, word.functions);
     this.usesFunctions = functions !== ABSENT && !isEmptyArray(doc, functions);
     this.outputTokens = outputTokens;
+    this.hasDefaultBound = sentBounds(doc).length === 0;
     this.logprobsPerToken = readLogprobsPerToken(doc);
     if (temperature >= 0) this.temperature = doc.number(temperature);
     this.mediaParts = media.parts;

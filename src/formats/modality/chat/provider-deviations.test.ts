@@ -272,15 +272,66 @@ describe("a provider's deviations are corrected", () => {
       toolDelta(1, called("c2", "{}")),
       toolDelta(1, called(undefined, "{}", "")),
       toolDelta(2, called("c3", "{}")),
+      toolDelta(2, called(undefined, "", "")),
+      toolDelta(2, called(undefined, " ", "")),
+      toolDelta(2, called(undefined, '{"path":"c"}', "")),
+      toolDelta(3, called("c4", "{}")),
+      toolDelta(3, called(undefined, "", "")),
+      toolDelta(4, called("c5", "{}")),
+      toolDelta(4, called(undefined, "{}", "")),
     );
     const all = [...parts.values()].map((part) => part.arguments);
-    expect(all).toEqual(['{"path":"a"}', "{}", "{}"]);
+    expect(all).toEqual(['{"path":"a"}', "{}", '{"path":"c"}', "{}", "{}"]);
   });
 
   test("a call without arguments is passed on byte for byte, at the latest with the next chunk", () => {
     const call = toolDelta(0, { index: 0, ...called("c1", "{}") });
     for (const { text } of playBoth(delta({ role: "assistant", content: "" }), call, ...TOOLS_END))
       expect(text).toContain(`data: ${JSON.stringify({ ...call, model: marketModel })}\n\n`);
+  });
+
+  test("a fragment that is no object does not empty the arguments before it", () => {
+    const braces = [called("c1", "{}"), called(undefined, "{}", "")].map((call) =>
+      toolDelta(0, call),
+    );
+    const { text } = playStream(wiresA, ...braces, delta({ tool_calls: [null] }), ...TOOLS_END);
+    expect(text).toContain('"arguments":"{}"');
+  });
+
+  test.each([
+    ["text", []],
+    ["text like that before it", [delta({ content: "x" }), delta({ content: "y" })]],
+  ])("%s behind a call without arguments is sent to a messages client at once", (_, before) => {
+    const bridge = openStream(bToA);
+    bridge.push(Buffer.from(chunks(...before, toolDelta(0, called("c1", "{}")))));
+    bridge.takeOutput();
+    bridge.push(Buffer.from(chunks(delta({ content: "late" }))));
+    expect(bridge.takeOutput()?.toString()).toMatch(/"partial_json":"{}".*"text":"late"/s);
+  });
+
+  test("calls that follow the finish reason tool_calls come before it, and without them it is stop", () => {
+    const call = toolDelta(0, called("c1", "{}"));
+    for (const early of [delta({}, "tool_calls"), delta({ content: "x" }, "tool_calls")]) {
+      const plays = [...playBoth(early, call, done), ...playBoth(early, call, ...TOOLS_END)];
+      for (const { text, bridge } of plays) {
+        expect(finishesOf(text)).toEqual(["tool_calls"]);
+        expect(text.indexOf('"c1"')).toBeLessThan(text.indexOf('"finish_reason":"tool_calls"'));
+        expect(bridge.hasWrongFinish).toBe(false);
+      }
+      for (const { text, bridge } of playBoth(early, delta({ content: "y" }), done)) {
+        expect(finishesOf(text)).toEqual(["stop"]);
+        expect(bridge.hasWrongFinish).toBe(true);
+      }
+    }
+  });
+
+  test("a call without arguments reaches the client of a stream that breaks behind it", () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const call = { ...toolDelta(0, called("c1", "{}")), usage };
+    for (const { text, bridge } of playBoth(delta({ content: "x" }), call)) {
+      expect(bridge.state).toBe("failed");
+      expect([...joinedCalls(text).values()]).toMatchObject([{ id: "c1", arguments: "{}" }]);
+    }
   });
 
   test("a call keeps its first id where each fragment has another", () => {

@@ -93,17 +93,22 @@ describe("an output bound above what a listing declares as its most", () => {
   test.each([
     [{ max_tokens: 32_000 }, "max_tokens"],
     [{ max_completion_tokens: 32_000 }, "max_completion_tokens"],
-  ] as const)("%j lets a listing that writes more come first", (members, field) => {
-    expect(reason({ from: a, to: a, members, changes })).toEqual({
-      field,
-      message: `${field} is above 16384, the most that it writes, and another one writes more`,
-      isPreference: true,
-    });
-    expect(reason({ from: a, to: b, members, changes })?.field).toBe(field);
-    const longer = { maxOutputTokens: 32_768 };
-    expect(reason({ from: a, to: a, members, changes: longer })).toBeUndefined();
-    expect(reason({ from: a, to: a, members })).toBeUndefined();
-  });
+  ] as const)(
+    "%j lets a listing that writes more come first, unless the key is the customer's own",
+    (members, field) => {
+      expect(reason({ from: a, to: a, members, changes })).toEqual({
+        field,
+        message: `${field} is above 16384, the most that it writes, so that others are tried first`,
+        isPreference: true,
+      });
+      expect(reason({ from: a, to: b, members, changes })?.field).toBe(field);
+      const longer = { maxOutputTokens: 32_768 };
+      expect(reason({ from: a, to: a, members, changes: longer })).toBeUndefined();
+      expect(reason({ from: a, to: a, members })).toBeUndefined();
+      const own = { ...changes, ownKey: {} as never };
+      expect(reason({ from: a, to: a, members, changes: own })).toBeUndefined();
+    },
+  );
 
   test.each([
     ["the most itself", { max_tokens: 16_384 }, 16_384],

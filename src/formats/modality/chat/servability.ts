@@ -7,7 +7,7 @@ import { boundFor, sentBounds } from "../../wire/fields/common-fields.ts";
 import { historyLosses } from "../../wire/history-rules.ts";
 import type { Unservable } from "../../wire/modality.ts";
 import { lostEffort } from "../../wire/neutral/chat-call.ts";
-import { HISTORY_REASONING } from "../../wire/neutral/translation-issues.ts";
+import { ALLOWED_LOSSES } from "../../wire/neutral/translation-issues.ts";
 import { isOpen, isPricedMark } from "../../wire/price-guard.ts";
 import { lostParameters, neededField, undeclaredFields } from "../../wire/wire-profile.ts";
 import type { SameWireDrops } from "./beta-fields.ts";
@@ -43,11 +43,11 @@ function temperatureProblem(
 
 function boundProblem(
   { doc, outputTokens }: ParsedChatRequest,
-  { maxOutputTokens: most = outputTokens }: Deployment,
+  { maxOutputTokens: most = outputTokens, ownKey }: Deployment,
 ): Unservable | undefined {
   const [field] = sentBounds(doc);
-  if (field === undefined || outputTokens <= most) return undefined;
-  const message = `${field} is above ${most}, the most that it writes, and another one writes more`;
+  if (field === undefined || outputTokens <= most || ownKey !== undefined) return undefined;
+  const message = `${field} is above ${most}, the most that it writes, so that others are tried first`;
   return { field, message, isPreference: true };
 }
 
@@ -139,7 +139,7 @@ function translationProblem(
 }
 
 function lostFieldProblem(names: readonly string[]): Unservable | undefined {
-  const lost = names.find((name) => !HISTORY_REASONING.has(name));
+  const lost = names.find((name) => !ALLOWED_LOSSES.has(name));
   if (lost === undefined) return undefined;
   return {
     field: lost,

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   buildDeployment,
   call,
+  chatFor,
   readGood,
   result,
   type Sent,
@@ -55,6 +56,9 @@ describe("system", () => {
     expect(body["messages"]).toEqual([...expected, user]);
     expect(dropped).toEqual(["system.x-anthropic-billing-header"]);
     expect(sendSame("wire_b", { system }).body["system"]).toEqual(system);
+    const strict = readGood("wire_b", { system, provider: { require_parameters: true } });
+    const problem = chatFor(strict).servabilityProblem(strict, buildDeployment("wire_a"));
+    expect(problem).toBeUndefined();
   });
 
   test.each([

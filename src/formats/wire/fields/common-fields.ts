@@ -201,12 +201,19 @@ export function sentBounds(doc: JsonDocument): readonly OutputBoundName[] {
   return BOUND_NAMES.filter((name) => doc.present(0, word[name]) !== ABSENT);
 }
 
-/** The output bound for a deployment: the default is lowered to what it can write. */
+/** The output bound for a deployment: only the default is lowered to what it can write. */
 export function boundFor(
-  { outputTokens }: { readonly outputTokens: number },
-  { maxOutputTokens = outputTokens }: Deployment,
+  { outputTokens, hasDefaultBound }: AskedBound,
+  { maxOutputTokens = outputTokens }: Pick<Deployment, "maxOutputTokens">,
 ): number {
-  return Math.min(outputTokens, maxOutputTokens);
+  return hasDefaultBound === true ? Math.min(outputTokens, maxOutputTokens) : outputTokens;
+}
+
+export interface AskedBound {
+  /** The client's output bound, or the default that is written into the body. */
+  readonly outputTokens: number;
+  /** True if the client sent no bound. */
+  readonly hasDefaultBound?: boolean;
 }
 
 /**

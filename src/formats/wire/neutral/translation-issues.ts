@@ -25,8 +25,11 @@ export function headerName(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.[\]\-:/@+]/g, "?");
 }
 
-/** Reasoning is read only by the model that wrote it, so `require_parameters` allows its loss. */
-export const HISTORY_REASONING: ReadonlySet<string> = new Set([
+/**
+ * `require_parameters` allows these losses: reasoning is read only by the model that wrote it, and
+ * Claude Code's billing line by Anthropic.
+ */
+export const ALLOWED_LOSSES: ReadonlySet<string> = new Set([
   "messages.content.redacted_thinking",
   "messages.content.thinking",
   "messages.reasoning",
@@ -35,6 +38,7 @@ export const HISTORY_REASONING: ReadonlySet<string> = new Set([
   "messages[].reasoning",
   "messages[].reasoning_content",
   "messages[].reasoning_details",
+  "system.x-anthropic-billing-header",
 ]);
 
 export const CANNOT_CROSS =

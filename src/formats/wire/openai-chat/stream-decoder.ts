@@ -10,7 +10,7 @@ import {
 } from "../failure/failures.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
-import type { Emit, FinishReason } from "../neutral/chat-event.ts";
+import type { ChatEvent, Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
@@ -47,7 +47,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
     if (isDone(event.data)) return this.#complete(emit);
     const eventText = readEventText(event.data);
     const text = this.#repeated.textIn(eventText);
-    if (text !== undefined) return emit({ type: "text", text });
+    if (text !== undefined) return this.#say({ type: "text", text }, emit);
     const json = parseObject(eventText);
     if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
     else this.#chunk(event.name, json, emit);
@@ -77,14 +77,20 @@ export class OpenaiChatDecoder implements StreamDecoder {
 
   #delta({ text: chunk }: AnswerJson, delta: Fields, emit: Emit): void {
     const { reasoning, text } = answerTexts(delta);
-    if (reasoning !== "") emit({ type: "reasoning", text: reasoning });
-    if (text !== "") emit({ type: "text", text });
-    const refusal = textOf(delta["refusal"]);
-    if (refusal !== "") emit({ type: "refusal", text: refusal });
+    this.#say({ type: "reasoning", text: reasoning }, emit);
+    this.#say({ type: "text", text }, emit);
+    this.#say({ type: "refusal", text: textOf(delta["refusal"]) }, emit);
     const calls = delta["tool_calls"];
     if (Array.isArray(calls)) {
       for (const call of callsIn(chunk, "delta", calls)) this.#calls.read(call, emit);
     }
+  }
+
+  /** A `{}` that is held for other arguments would keep back the text behind it. */
+  #say(event: Extract<ChatEvent, { readonly text: string }>, emit: Emit): void {
+    if (event.text === "") return;
+    this.#calls.flush(emit);
+    emit(event);
   }
 
   #keepFinish(choice: Fields): void {

@@ -46,7 +46,7 @@ import {
   withPlainContent,
   isSilent,
 } from "./chunks.ts";
-import { CallFragments, withoutBraces } from "./tool-calls.ts";
+import { type Braces, CallFragments, withoutBraces } from "./tool-calls.ts";
 import { firstChoice, mergeReports, readUsage, usageJson, withCounts } from "./usage.ts";
 
 const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
@@ -81,7 +81,9 @@ export class OpenaiChatRelay implements StreamDriver {
    * call's first `{}`, held until another chunk follows, because some servers then replace it.
    */
   #last: string | undefined;
-  #hasBraces = false;
+  #braces: Braces = "none";
+  /** True once a finish reason named calls that had not come: the ending waits for them. */
+  #awaitsCalls = false;
 
   constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
     this.#label = label;
@@ -157,14 +159,19 @@ export class OpenaiChatRelay implements StreamDriver {
   #relay(json: AnswerJson, choice: Fields, isContent: boolean, out: OutputPieces): void {
     const received = textOf(choice["finish_reason"]);
     this.#finish ||= received;
+    this.#awaitsCalls ||= received !== "" && isWrongWord(received, this.#hasCalls);
     const finish = received === "" ? "" : this.#clientWord(received);
     const hadRole = this.#hasRole;
     const kept = this.#label.wantsUsageChunk ? withNullUsage(json) : withoutUsage(json);
     const whole = this.#withNames(withOneChoice(kept, json.value["choices"]), json.value);
     const text = this.#withModel(this.#mended(whole, choice));
+    const braces = this.#finish === "" ? this.#braces : "none";
+    // Nothing is lost with a fragment without arguments behind a held `{}`.
+    const delta = { ...asObject(choice["delta"]), tool_calls: null };
+    if (braces === "kept" && isEmptyDelta(delta)) return;
     out.add(this.#takeLast());
-    if (this.#hasBraces && this.#finish === "") this.#last = text;
-    else if (this.#label.wantsUsageChunk || finish === "") {
+    if (braces === "held") this.#last = text;
+    else if ((this.#label.wantsUsageChunk && !this.#awaitsCalls) || finish === "") {
       out.add(sseDataText(text));
       // The first chunk is not learned: the gateway adds a missing role to it, and to no later one.
       const isRepeatable = hadRole && this.#repeated.isLearning && isTextAlone(json);
@@ -220,15 +227,15 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #withCalls(chunk: string, calls: unknown): string {
-    this.#hasBraces = false;
+    this.#braces = "none";
     if (!Array.isArray(calls) || calls.length === 0) return chunk;
     const fragments = (this.#fragments ??= new CallFragments(
       this.#reading ?? {},
       this.#label.idTail,
     ));
     const mended = fragments.mend(chunk, calls);
-    this.#hasBraces = fragments.hasBraces;
-    if (fragments.replacesBraces) this.#last = this.#last && withoutBraces(this.#last);
+    this.#braces = fragments.braces;
+    if (this.#braces === "replaced") this.#last = this.#last && withoutBraces(this.#last);
     return mended;
   }
 
@@ -239,13 +246,20 @@ export class OpenaiChatRelay implements StreamDriver {
 
   /** Takes the held last chunk, without usage, because it must be sent before a later chunk. */
   #takeLast(): string {
+    if (this.#awaitsCalls) return "";
     const last = this.#last;
     this.#last = undefined;
     return last === undefined ? "" : sseDataText(last);
   }
 
   #closingText(usage: string): string {
-    if (this.#label.wantsUsageChunk) return usageChunkText(this.#headText(), usage);
+    if (this.#last !== undefined && this.#awaitsCalls) {
+      const word = JSON.stringify(this.#clientWord(this.#finish));
+      this.#last = withChoiceMember(this.#last, "finish_reason", word);
+      this.#awaitsCalls = false;
+    }
+    if (this.#label.wantsUsageChunk)
+      return this.#takeLast() + usageChunkText(this.#headText(), usage);
     const last = this.#last ?? lastChunk(this.#headText(), null);
     return sseDataText(withRootMember(last, "usage", usage));
   }

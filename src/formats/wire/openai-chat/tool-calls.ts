@@ -29,7 +29,8 @@ export class CallFragments {
   /** The id and the name of each call, as far as the client got them. */
   readonly #said: ({ readonly id: string; readonly name: string } | undefined)[] = [];
   readonly #idTail: string;
-  #isAlone = false;
+  /** What the last chunk did with the arguments `{}`; "none" for a chunk of several fragments. */
+  braces: Braces = "none";
 
   constructor(reading: AnswerReading, idTail: string) {
     this.#reader = new ToolCallReader(reading);
@@ -37,20 +38,10 @@ export class CallFragments {
   }
 
   mend(chunk: string, calls: readonly unknown[]): string {
-    this.#isAlone = calls.length === 1;
     const mends = calls.map((fragment) => this.#findMend(fragment));
+    this.braces = calls.length === 1 ? this.#reader.braces : "none";
     if (mends.every((mend) => mend === undefined)) return chunk;
     return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
-  }
-
-  /** True if a chunk of one fragment ends with the arguments `{}`, which the next may replace. */
-  get hasBraces(): boolean {
-    return this.#isAlone && this.#reader.holdsBraces;
-  }
-
-  /** True if a chunk of one fragment replaces the `{}` in the chunk before it. */
-  get replacesBraces(): boolean {
-    return this.#isAlone && this.#reader.hasDropped;
   }
 
   /** Undefined for a fragment to pass on unchanged: correct, no object, or of one call too many. */
@@ -197,6 +188,9 @@ class OpenCall {
   }
 }
 
+/** A fragment begins a pause with `{}`, adds no arguments to them, or has others in their place. */
+export type Braces = "none" | "held" | "kept" | "replaced";
+
 interface Fragment {
   readonly id: string;
   readonly name: string;
@@ -214,8 +208,8 @@ export class ToolCallReader {
   readonly #reading: AnswerReading;
   /** The call whose arguments are `{}` so far, which some servers send before the real ones. */
   #braced: OpenCall | undefined;
-  /** True if the last fragment has replaced the `{}` before it. */
-  hasDropped = false;
+  /** What the last fragment did with them. */
+  braces: Braces = "none";
 
   constructor(reading: AnswerReading) {
     this.#reading = reading;
@@ -223,6 +217,7 @@ export class ToolCallReader {
 
   /** Undefined if the fragment is not an object, or if there are too many calls. */
   read(fragment: unknown, emit: Emit): number | undefined {
+    this.braces = "none";
     const fields = asObject(fragment);
     const fn = asObject(fields?.["function"]);
     if (fields === undefined || this.hasTooManyCalls) return undefined;
@@ -243,10 +238,6 @@ export class ToolCallReader {
     const call = this.#braced;
     this.#braced = undefined;
     if (call !== undefined) this.#send(call, emit);
-  }
-
-  get holdsBraces(): boolean {
-    return this.#braced !== undefined;
   }
 
   get hasCalls(): boolean {
@@ -292,10 +283,14 @@ export class ToolCallReader {
   }
 
   #advance(call: OpenCall, json: string, emit: Emit): void {
-    this.hasDropped = call.held === "{}" && json.trimStart().startsWith("{");
-    if (this.hasDropped) {
+    if (call === this.#braced && (json === "{}" || json.trim() === "")) {
+      this.braces = "kept";
+      return;
+    }
+    if (call.held === "{}" && json.trimStart().startsWith("{")) {
       call.held = "";
       call.progress = new JsonProgress();
+      this.braces = "replaced";
     }
     call.progress.accept(json);
     call.held += json;
@@ -307,6 +302,7 @@ export class ToolCallReader {
     }
     this.#braced = call.held === "{}" && call.progress.isWhole ? call : undefined;
     if (this.#braced === undefined) this.#send(call, emit);
+    else this.braces = "held";
   }
 
   #send(call: OpenCall, emit: Emit): void {
