@@ -58,6 +58,11 @@ describe("a deployment of a known provider", () => {
 test.each([
   ["fireworks_ai/glm-5p3", "accounts/fireworks/models/glm-5p3"],
   ["fireworks_ai/glm-5p3-fast", "accounts/fireworks/routers/glm-5p3-fast"],
+  ["fireworks_ai/glm-5p3-us", "accounts/fireworks/models/glm-5p3-us"],
+  ["fireworks_ai/auto-instant", "accounts/fireworks/routers/auto-instant"],
+  ["fireworks_ai/firerouter/a", "accounts/fireworks/routers/firerouter/a"],
+  ["fireworks_ai/routers/rune", "accounts/fireworks/routers/rune"],
+  ["fireworks_ai/models/auto", "accounts/fireworks/models/auto"],
   ["fireworks_ai/accounts/acme/models/own", "accounts/acme/models/own"],
   ["azure/o_series/dep", "dep"],
   ["azure/gpt5_series/dep", "dep"],
