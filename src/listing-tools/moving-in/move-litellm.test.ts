@@ -280,6 +280,13 @@ describe("provider keys", () => {
     );
     const names = moved.manifests.map(({ endpoint }) => endpoint.api_key_env);
     expect(names).toEqual(["LITELLM_PROXY_API_KEY", undefined]);
+    expect(fateOf(moved, "model_list[0].litellm_params.model")).toBe(
+      "carried: no key is written, so the manifest names the variable that LiteLLM reads",
+    );
+    expect(moved.notes.map(({ next }) => next)).toContain(
+      "set LITELLM_PROXY_API_KEY in the environment of tokenmarket serve, or delete api_key_env " +
+        "from the manifest if the server needs no key",
+    );
   });
 
   test("in a variable of the gateway itself or with an invalid variable name get another one", () => {
