@@ -204,6 +204,25 @@ test("an alias that is also the name of a deployment leads only to its target, a
   );
 });
 
+test("an alias of an alias leads to the deployment, and one without a model takes no name away", () => {
+  const text =
+    config(
+      ["hidden", `{model: openai/gpt-4.1-mini, ${OPENAI_KEY}}`],
+      ["chat", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
+    ) +
+    "router_settings: {model_group_alias: {middle: chat, hidden: {hidden: true}}}\n" +
+    "litellm_settings: {model_alias_map: {first: middle, back: {model: middle}}}\n";
+  const moved = moveText(text);
+  expect(listed(moved).toSorted()).toEqual([
+    "back openai gpt-4.1",
+    "chat openai gpt-4.1",
+    "first openai gpt-4.1",
+    "hidden openai gpt-4.1-mini",
+    "middle openai gpt-4.1",
+  ]);
+  expect(fateOf(moved, "litellm_settings.model_alias_map")).toMatch(/^carried/);
+});
+
 describe("deployments of one name", () => {
   test("become one listing each, in separate manifests where the key, order or model differs", () => {
     const moved = moveText(
