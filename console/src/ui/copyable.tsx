@@ -52,7 +52,8 @@ export function useCopy() {
       // On plain http, browsers have no clipboard.
       await globalThis.navigator.clipboard.writeText(text);
     } catch {
-      notifyProblem("Copying did not work. Select the text and copy it.");
+      const isShown = document.body.innerText.includes(text);
+      notifyProblem(`Copying did not work.${isShown ? " Select the text and copy it." : ""}`);
       return;
     }
     setCopied(true);

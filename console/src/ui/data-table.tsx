@@ -34,7 +34,9 @@ const ROWS_WHOLE_MAX = 200;
  * redraws the rows at every letter.
  */
 const ROWS_OF_ALL_MAX = 60;
-const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
+const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(
+  props: BodyProps<T> & { readonly isWhole: boolean },
+) => ReactElement;
 // Loaded after the first page, whose tables can be read without them.
 const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
@@ -47,7 +49,7 @@ const TablePages = lazy(() => import("./table-pages.tsx"));
 export function DataTable<T>(props: DataTableProps<T>) {
   const { rows, empty, kept } = props;
   const table = useRef<HTMLDivElement>(null);
-  const [isAllDrawn, drawAll] = useState(false);
+  const [isWhole, drawAll] = useState(false);
   const { shown, choose, reset } = useColumns(kept?.id, props.columns);
   const search = useTableSearch(kept?.prefix ?? "");
   const { sorted, sort, onSort } = useSorted(props, search);
@@ -82,12 +84,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
         <AllRows {...body} />
       ) : (
         <Suspense fallback={<Loading rows={12} />}>
-          <ManyRows {...body} />
-          {isAllDrawn ? (
-            <div className={kit.hidden}>
-              <AllRows {...body} />
-            </div>
-          ) : null}
+          <ManyRows {...body} isWhole={isWhole} />
         </Suspense>
       )}
       {isPaged && needsPages(rows.length, onPage.length, usual) ? (

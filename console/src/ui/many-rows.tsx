@@ -9,15 +9,15 @@ const ROW_HEIGHT_PX = 44;
 /** Number of rows drawn above and below the visible ones, so that short scrolls show no gap. */
 const ROWS_AROUND = 5;
 
-/** A long table that scrolls in its own box. It draws the visible rows and some around them. */
-export default function ManyRows<T>(props: BodyProps<T>) {
-  const { caption, columns, rows, rowKey, head } = props;
+/** A long table that scrolls in its own box. It draws the visible rows and some around them, or all. */
+export default function ManyRows<T>(props: BodyProps<T> & { readonly isWhole: boolean }) {
+  const { caption, columns, rows, rowKey, head, isWhole } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => ROW_HEIGHT_PX,
-    overscan: ROWS_AROUND,
+    overscan: isWhole ? rows.length : ROWS_AROUND,
   });
   const items = virtual.getVirtualItems();
   const above = items[0]?.start ?? 0;

@@ -19,15 +19,13 @@ interface SecretOnceProps {
 
 /** Shows a secret once. Until it is copied, Escape and outside clicks do not close the dialog. */
 export function SecretOnce(props: SecretOnceProps) {
-  const [isCopied, setCopied] = useState(false);
-  function close(): void {
-    setCopied(false);
-    props.onSaved();
-  }
+  const { secret, onSaved } = props;
+  const [copied, setCopied] = useState<string>();
+  const isCopied = copied === secret;
   return (
     <Dialog
       opened={props.opened}
-      onClose={close}
+      onClose={onSaved}
       title={props.title}
       size="xl"
       withCloseButton={false}
@@ -41,13 +39,13 @@ export function SecretOnce(props: SecretOnceProps) {
         <LeaveGuard isUnsaved={props.opened && !isCopied} title="Have you saved it?">
           It is shown only here, and only once. If you leave this page, it cannot be shown again.
         </LeaveGuard>
-        <SecretField secret={props.secret} onCopied={() => setCopied(true)} />
+        <SecretField key={secret} secret={secret} onCopied={() => setCopied(secret)} />
         <Text size="sm" component="div">
           {props.note}
         </Text>
         {props.children}
         <Group justify="flex-end">
-          <Button variant={isCopied ? "filled" : "default"} onClick={close}>
+          <Button variant={isCopied ? "filled" : "default"} onClick={onSaved}>
             I saved it
           </Button>
         </Group>

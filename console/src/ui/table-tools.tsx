@@ -26,7 +26,7 @@ export interface TableToolsProps {
   readonly choose: (id: string, isWanted: boolean) => void;
   readonly reset: () => void;
   readonly table: RefObject<HTMLDivElement | null>;
-  /** Draws all rows, in a second table if the first one draws only some of them. */
+  /** Draws all rows, also those of a long table that are not visible. */
   readonly drawAll: (areAll: boolean) => void;
 }
 
@@ -123,12 +123,11 @@ function CopyRows({ table, drawAll }: TableToolsProps) {
   const { isCopied, copy } = useCopy();
   const copyRows = (): void => {
     flushSync(() => drawAll(true));
-    const whole = [...(table.current?.querySelectorAll("table") ?? [])].at(-1);
-    const rows = [...(whole?.rows ?? [])];
-    void copy(
-      rows.map((row) => [...row.cells].map((cell) => cellText(cell)).join("\t")).join("\n"),
-    );
+    const rows = [...(table.current?.querySelector("table")?.rows ?? [])];
+    const lines = rows.map((row) => [...row.cells].map((cell) => cellText(cell)).join("\t"));
     drawAll(false);
+    // There is no table yet while the code of long tables is loaded.
+    if (lines.length > 0) void copy(lines.join("\n"));
   };
   const label = isCopied ? "Copied the rows" : "Copy the rows";
   return (

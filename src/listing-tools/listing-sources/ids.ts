@@ -41,10 +41,12 @@ export function marketplaceId(provider: string, upstreamId: string): string {
   return `${lab}/${name.replace(/:\d+$/, "")}`;
 }
 
-/** Fireworks' own name of a model that LiteLLM may name in short. */
+/** Fireworks' own name of a model that LiteLLM may name in short, by LiteLLM's rules. */
 export function fireworksName(name: string): string {
-  const kind = /-(?:fast|us)$/.test(name) ? "routers" : "models";
-  return name.includes("/") ? name : `accounts/fireworks/${kind}/${name}`;
+  if (/^(?:accounts\/|FW-)|#/.test(name)) return name;
+  if (/^(?:routers|models)\//.test(name)) return `accounts/fireworks/${name}`;
+  const isRouter = /-fast$|^(?:auto|auto-instant|firerouter)$|^firerouter\//.test(name);
+  return `accounts/fireworks/${isRouter ? "routers" : "models"}/${name}`;
 }
 
 /** The marketplace id of an entry of OpenRouter, to compare its price with the maker's price. */

@@ -26,18 +26,19 @@ const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
 
 /** Reads `model_prices_and_context_window.json`: facts by "prefix/id", prices in USD per token. */
 export function readLitellm(document: RawJson, input: ReaderInput): Reading[] {
-  return [...(objectAt(document) ?? [])].flatMap(([key, value]): Reading[] => {
+  const entries: RawObject = objectAt(document) ?? new Map();
+  return [...entries].flatMap(([key, value]): Reading[] => {
     if (NOT_MODELS.has(key)) return [skipped(key, "not-a-model", "describes the file itself")];
     const entry = objectAt(value);
     if (entry === undefined) return [skipped(key, "not-a-model", "is not an object")];
     const provider = textAt(entry, "litellm_provider");
     if (provider === undefined) return [skipped(key, "not-a-model", "names no provider")];
-    return provider === input.provider ? [readEntry(key, entry, input)] : [];
+    if (provider !== input.provider) return [];
+    return [readEntry(key, stripPrefix(key, provider, entries), entry, input)];
   });
 }
 
-function readEntry(key: string, entry: RawObject, input: ReaderInput): Reading {
-  const upstreamId = stripPrefix(key, input.provider);
+function readEntry(key: string, upstreamId: string, entry: RawObject, input: ReaderInput): Reading {
   const unfit = whyUnfit(entry, input) ?? idProblem(upstreamId);
   if (unfit !== undefined) return skipped(key, ...unfit, upstreamId);
   return toReading({
@@ -76,10 +77,12 @@ function isChat(endpoint: string): boolean {
 }
 
 /** Removes the provider's prefix. Of Fireworks' two forms of an id, returns the long one. */
-function stripPrefix(key: string, provider: string): string {
+function stripPrefix(key: string, provider: string, entries: RawObject): string {
   const prefix = `${provider.replace(/_chat$/, "")}/`;
   const id = key.startsWith(prefix) ? key.slice(prefix.length) : key;
-  return provider === "fireworks_ai" ? fireworksName(id) : id;
+  if (provider !== "fireworks_ai") return id;
+  const router = `routers/${id}`;
+  return fireworksName(entries.has(`${prefix}accounts/fireworks/${router}`) ? router : id);
 }
 
 function readInputs(entry: RawObject): NonNullable<Draft["inputs"]> {

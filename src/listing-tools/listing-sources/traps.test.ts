@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { pricing } from "../../../test/fixtures/manifest/samples.ts";
 import type { ManifestModel } from "../../catalog/index.ts";
 import {
+  buildSource,
   findDraft,
   importFor,
   findSkipCode,
@@ -265,6 +266,21 @@ describe("11: ids", () => {
     const short = names.filter(({ name }) => !name.includes("accounts/"));
     expect(short.length).toBeGreaterThan(10);
     expect(short.map(({ upstreamId }) => upstreamId).filter((each) => !long.has(each))).toEqual([]);
+  });
+
+  test("a short name of Fireworks that ends in -us is a router only where the list has the router", () => {
+    const models = ["accounts/fireworks/models/a-us", "accounts/fireworks/routers/b-us"];
+    const prices = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 };
+    const entries = ["a-us", "b-us", ...models].map((name) => [
+      `fireworks_ai/${name}`,
+      { litellm_provider: "fireworks_ai", mode: "chat", ...prices },
+    ]);
+    const text = JSON.stringify(Object.fromEntries(entries));
+    const { document } = buildSource("litellm", litellm.dated, text);
+    const provider = "fireworks_ai";
+    const read = readSource("litellm", document, { provider, dated: litellm.dated });
+    const ids = read.map((each) => (each.kind === "draft" ? each.draft.upstreamId : each.note));
+    expect(ids).toEqual([...models, ...models]);
   });
 
   test("one open model has one id at all its hosts, and an unknown one only its provider's", () => {

@@ -7,7 +7,7 @@ export interface NamedKey {
   /** Absent if the server needs no key. */
   readonly name?: string;
   readonly fate: "carried" | "ignored" | "notCarried";
-  /** Absent if the configuration has no key. */
+  /** Absent if there is nothing to say. */
   readonly said?: { readonly why: string; readonly next: string };
 }
 
@@ -44,7 +44,11 @@ export class KeyNames {
     if (written === undefined) {
       const isKeyless = of.isLocal || !(address.isProvidersOwn || of.needsAddress);
       if (isKeyless) return { fate: "ignored" };
-      return { name: this.#usable(standard, headKey ?? usual), fate: "ignored" };
+      const name = this.#usable(standard, headKey ?? usual);
+      if (!of.needsAddress) return { name, fate: "ignored" };
+      const why = "no key is written, so the manifest names the variable that LiteLLM reads";
+      const next = `${setIt(name)}, or delete api_key_env from the manifest if the server needs no key`;
+      return { name, fate: "carried", said: { why, next } };
     }
     const variable = parseVariable(written);
     if (variable === undefined) return this.#literal(written, usual, isAtHome);

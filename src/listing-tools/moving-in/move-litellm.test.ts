@@ -58,6 +58,11 @@ describe("a deployment of a known provider", () => {
 test.each([
   ["fireworks_ai/glm-5p3", "accounts/fireworks/models/glm-5p3"],
   ["fireworks_ai/glm-5p3-fast", "accounts/fireworks/routers/glm-5p3-fast"],
+  ["fireworks_ai/glm-5p3-us", "accounts/fireworks/models/glm-5p3-us"],
+  ["fireworks_ai/auto-instant", "accounts/fireworks/routers/auto-instant"],
+  ["fireworks_ai/firerouter/a", "accounts/fireworks/routers/firerouter/a"],
+  ["fireworks_ai/routers/rune", "accounts/fireworks/routers/rune"],
+  ["fireworks_ai/models/auto", "accounts/fireworks/models/auto"],
   ["fireworks_ai/accounts/acme/models/own", "accounts/acme/models/own"],
   ["azure/o_series/dep", "dep"],
   ["azure/gpt5_series/dep", "dep"],
@@ -199,6 +204,25 @@ test("an alias that is also the name of a deployment leads only to its target, a
   );
 });
 
+test("an alias of an alias leads to the deployment, and one without a model takes no name away", () => {
+  const text =
+    config(
+      ["hidden", `{model: openai/gpt-4.1-mini, ${OPENAI_KEY}}`],
+      ["chat", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
+    ) +
+    "router_settings: {model_group_alias: {middle: chat, hidden: {hidden: true}}}\n" +
+    "litellm_settings: {model_alias_map: {first: middle, back: {model: middle}}}\n";
+  const moved = moveText(text);
+  expect(listed(moved).toSorted()).toEqual([
+    "back openai gpt-4.1",
+    "chat openai gpt-4.1",
+    "first openai gpt-4.1",
+    "hidden openai gpt-4.1-mini",
+    "middle openai gpt-4.1",
+  ]);
+  expect(fateOf(moved, "litellm_settings.model_alias_map")).toMatch(/^carried/);
+});
+
 describe("deployments of one name", () => {
   test("become one listing each, in separate manifests where the key, order or model differs", () => {
     const moved = moveText(
@@ -275,6 +299,13 @@ describe("provider keys", () => {
     );
     const names = moved.manifests.map(({ endpoint }) => endpoint.api_key_env);
     expect(names).toEqual(["LITELLM_PROXY_API_KEY", undefined]);
+    expect(fateOf(moved, "model_list[0].litellm_params.model")).toBe(
+      "carried: no key is written, so the manifest names the variable that LiteLLM reads",
+    );
+    expect(moved.notes.map(({ next }) => next)).toContain(
+      "set LITELLM_PROXY_API_KEY in the environment of tokenmarket serve, or delete api_key_env " +
+        "from the manifest if the server needs no key",
+    );
   });
 
   test("in a variable of the gateway itself or with an invalid variable name get another one", () => {

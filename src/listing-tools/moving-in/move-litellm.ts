@@ -100,13 +100,18 @@ function withAliases(
   const aliases = new Map<string, string[]>();
   const aliased = new Set<string>();
   const names = new Set(deployments.map(({ names: [name = ""] }) => name));
+  const group = settingAt(settingAt(config, "router_settings"), "model_group_alias");
   for (const [section, field] of ALIAS_MAPS) {
     const map = asMap(settingAt(settingAt(config, section), field));
     if (map === undefined) continue;
     const lost: string[] = [];
     for (const [alias, value] of map) {
-      const target = readTarget(value);
-      if (target !== alias) aliased.add(alias);
+      const first = readTarget(value);
+      // LiteLLM looks for the target of `model_alias_map` among the aliases of the router.
+      const next =
+        field === "model_alias_map" ? readTarget(settingAt(group, first ?? "")) : undefined;
+      const target = next ?? first;
+      if (target !== undefined && target !== alias) aliased.add(alias);
       if (target === undefined || !names.has(target) || !isId(alias)) lost.push(shortText(alias));
       else aliases.set(target, [...(aliases.get(target) ?? []), alias]);
     }
@@ -126,7 +131,7 @@ function withAliases(
 }
 
 /** LiteLLM writes an alias as a model name, or as a map that hides the alias from lists. */
-function readTarget(value: RawJson): string | undefined {
+function readTarget(value: RawJson | undefined): string | undefined {
   return asText(asMap(value) === undefined ? value : settingAt(value, "model"));
 }
 

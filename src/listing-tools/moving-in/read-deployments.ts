@@ -101,15 +101,18 @@ function readDeployment(
   if (shown.some((text) => looksSecret(text) || secrets.some((each) => text.includes(each)))) {
     return refuse("its name or its address holds a secret", "write it without, and import again");
   }
+  const facts = carriedFacts(item, path, fates);
+  const written = textAt(params, "api_key");
   const key = keyNames.nameFor({
-    written: textAt(params, "api_key"),
+    written,
     standard: found.defaultKeyName,
     headKey: head.endpoint.api_key_env,
     address,
     isLocal: head.use === "local",
     needsAddress: found.needsAddress,
   });
-  if (key.said !== undefined) fates[key.fate]([...path, "litellm_params", "api_key"], key.said);
+  const noted = written === undefined ? "model" : "api_key";
+  if (key.said !== undefined) fates[key.fate]([...path, "litellm_params", noted], key.said);
   return {
     ok: true,
     deployment: {
@@ -121,7 +124,7 @@ function readDeployment(
       baseUrl,
       isProvidersOwn,
       ...defined({ keyName: key.name }),
-      ...carriedFacts(item, path, fates),
+      ...facts,
     },
   };
 }

@@ -80,6 +80,32 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
+  test("a copy that succeeds late does not count for the next secret", async () => {
+    const { page } = await newcomer(fixture, browser, { name: "late" });
+    await open(page, "/keys");
+    const create = async (name: string): Promise<Locator> => {
+      await page.getByRole("button", { name: "Create key" }).first().click();
+      const form = page.getByRole("dialog", { name: "Create key" });
+      await form.getByLabel("Name").fill(name);
+      await form.getByRole("button", { name: "Create key" }).click();
+      const shown = page.getByRole("dialog", { name: `Save your key “${name}”` });
+      await shown.waitFor();
+      return shown;
+    };
+    const first = await create("first");
+    await page.evaluate(
+      "navigator.clipboard.writeText = () => new Promise((end) => (copied = end))",
+    );
+    await first.getByRole("button", { name: "Copy" }).first().click();
+    await first.getByRole("button", { name: "I saved it" }).click();
+    await first.waitFor({ state: "detached" });
+    const second = await create("second");
+    await page.evaluate("copied()");
+    await page.keyboard.press("Escape");
+    const secrets = await second.locator("[data-secret]").allInnerTexts();
+    expect(secrets).toEqual([expect.stringMatching(/^tm_vk_/)]);
+  });
+
   test("shows the result of a change whose answer was lost, so that nobody repeats it unknowingly", async () => {
     const { page } = await newcomer(fixture, browser, { name: "lost" });
     await open(page, "/keys");

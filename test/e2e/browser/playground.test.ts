@@ -236,6 +236,34 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("a message that would be refused again does not erase the later ones", async () => {
+    const { page, complaints } = await chatter("later");
+    const turns = page.getByRole("article", { name: "A message and its answers" });
+    await chooseModel(page, "Rich");
+    await say(page, "First");
+    await charged(turns.nth(0));
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Attach files" }).click();
+    await (await chooser).setFiles({ name: "pixel.png", mimeType: "image/png", buffer: PIXEL });
+    await say(page, "Second");
+    await charged(turns.nth(1));
+    await say(page, "Third");
+    await charged(turns.nth(2));
+    await chooseModel(page, "Plain");
+    const sayAgain = async (at: number): Promise<void> => {
+      await turns.nth(at).getByRole("button", { name: "Edit and send again" }).click();
+      await page.getByLabel("Edited message").fill("Anew");
+      await page.getByRole("button", { name: "Send again", exact: true }).click();
+    };
+    await sayAgain(1);
+    await page.getByRole("alert").getByText("Plain does not accept images").waitFor();
+    expect(await turns.count()).toBe(3);
+    await sayAgain(0);
+    await answerOf(page, "Plain").getByText("You said: Anew").waitFor();
+    expect(await turns.count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
   test("keeps a conversation over a reload in this browser, and nowhere else", async () => {
     const { page, complaints } = await chatter("history");
     await chooseModel(page, "Plain");

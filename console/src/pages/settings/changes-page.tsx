@@ -12,11 +12,12 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
+import { useSearchText } from "../../ui/search-field.tsx";
 import { usePages, OlderPages } from "../../ui/older-pages.tsx";
 import { DownloadLink } from "../../ui/buttons.tsx";
 
 export function ChangesPage() {
-  const [{ kind, by, until }, change] = useFilters<ChangesFilter>();
+  const [{ kind, by, until }] = useFilters<ChangesFilter>();
   const filter = defined({ kind, by, until });
   const changes = usePages<ShownChange>([ROUTE, "pages", filter], async (before, signal) => {
     const query = { ...filter, ...(before === null ? {} : { before }) };
@@ -33,7 +34,7 @@ export function ChangesPage() {
         </DownloadLink>
       }
     >
-      <Panel title="Change log" actions={<Filters filter={filter} onChange={change} />}>
+      <Panel title="Change log" actions={<Filters />}>
         <OlderPages of={changes} rows={8}>
           {(rows) => (
             <DataTable
@@ -52,12 +53,15 @@ export function ChangesPage() {
 
 const ROUTE = "GET /api/console/changes";
 
-interface FiltersProps {
-  readonly filter: ChangesFilter;
-  readonly onChange: ReturnType<typeof useFilters<ChangesFilter>>[1];
-}
+const TYPING_MS = 250;
 
-function Filters({ filter, onChange }: FiltersProps) {
+function Filters() {
+  const [{ kind, by, until: day }, onChange] = useFilters<ChangesFilter>();
+  const [until, setUntil] = useSearchText(
+    day,
+    (text) => onChange({ until: text }, { history: "typed" }),
+    TYPING_MS,
+  );
   const { data } = useAnswer("GET /api/console/members");
   const people = (data?.members ?? []).map(({ account_id: value, email: label }) => {
     return { value, label };
@@ -70,19 +74,19 @@ function Filters({ filter, onChange }: FiltersProps) {
         aria-label="Type of change"
         size="xs"
         data={KINDS}
-        {...controlled(filter.kind ?? "", (text) => change("kind", text))}
+        {...controlled(kind ?? "", (text) => change("kind", text))}
       />
       <NativeSelect
         aria-label="Changed by"
         size="xs"
         data={[{ value: "", label: "Anyone" }, ...people]}
-        {...controlled(filter.by ?? "", (text) => change("by", text))}
+        {...controlled(by ?? "", (text) => change("by", text))}
       />
       <TextInput
         aria-label="Until this day (UTC)"
         type="date"
         size="xs"
-        {...controlled(filter.until ?? "", (text) => change("until", text))}
+        {...controlled(until, setUntil)}
       />
     </Group>
   );

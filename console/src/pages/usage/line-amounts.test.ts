@@ -75,6 +75,12 @@ test.each([
     reserved: "0.000020",
     says: "Charged at the reserved maximum, $0.000020; the excess of $0.00000355 is not charged.",
   },
+  {
+    of: "the reserve, where the lines are less",
+    settled: "0.000030",
+    reserved: "0.000030",
+    says: /^Charged at the reserved maximum, \$0\.000030\.$/,
+  },
 ])("a charge says where it comes from: $of", ({ settled, reserved = "0.010000", says }) => {
   const charged = { ...attempt, settled_usd: settled, reserved_usd: reserved };
   expect(chargeNote(charged)).toMatch(says);

@@ -37,15 +37,15 @@ export function chargeNote(attempt: Attempt): string {
   if (origin === "sum") return "The sum is rounded down once, to the micro-dollar.";
   if (origin === "reported") return "The provider reports its own cost, which is what was charged.";
   const { settled_usd: settled } = attempt;
-  const excess = showUsd(writePico(sum - parseUsd(settled) * PICO_PER_MICRO));
-  return `Charged at the reserved maximum, ${showUsd(settled)}; the excess of ${excess} is not charged.`;
+  const excess = sum - parseUsd(settled) * PICO_PER_MICRO;
+  const more = excess > 0n ? `; the excess of ${showUsd(writePico(excess))} is not charged` : "";
+  return `Charged at the reserved maximum, ${showUsd(settled)}${more}.`;
 }
 
 function originOf(attempt: Attempt, sum: bigint): "sum" | "reserve" | "reported" {
   const settled = parseUsd(attempt.settled_usd);
-  const micro = sum / PICO_PER_MICRO;
-  if (micro === settled) return "sum";
-  return micro > settled && settled === parseUsd(attempt.reserved_usd) ? "reserve" : "reported";
+  if (sum / PICO_PER_MICRO === settled) return "sum";
+  return settled === parseUsd(attempt.reserved_usd) ? "reserve" : "reported";
 }
 
 interface PriceLine extends Omit<AttemptLine, "name" | "amount"> {

@@ -19,7 +19,7 @@ import { ChatSettingsPanel } from "./chat-settings-panel.tsx";
 import type { ChatSettings, Turn } from "./chat-types.ts";
 import classes from "./chat.module.css";
 import { Composer } from "./composer.tsx";
-import { untakenProblem } from "./read-attachment.ts";
+import { untakenBy } from "./read-attachment.ts";
 import { Thread } from "./thread.tsx";
 import { useChat, type Chat } from "./use-chat.ts";
 import { SmallButton } from "../../../ui/buttons.tsx";
@@ -120,10 +120,6 @@ export default function ChatTab(props: TabProps) {
       </Suspense>
     </div>
   );
-}
-
-function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | undefined {
-  return chosen.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
 }
 
 /** A preset is applied on top of these values, so that no earlier setting remains. */

@@ -139,3 +139,10 @@ export function untakenProblem(
   if (untaken === undefined) return undefined;
   return `${model.name} does not accept ${WORDS[untaken.kind].files}, and this conversation has ${untaken.name}. Choose another model or start a new conversation.`;
 }
+
+export function untakenBy(
+  models: readonly Parameters<typeof untakenProblem>[0][],
+  turns: Parameters<typeof untakenProblem>[1],
+): string | undefined {
+  return models.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
+}

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Model } from "../../../api/contract.ts";
 import { recall, remember } from "../../../ui/browser-memory.ts";
+import { notifyProblem } from "../../../ui/notice.ts";
 import { BrowserShelf } from "../browser-store.ts";
 import { useFreshBalance } from "../tab-props.ts";
 import { chatBody, unlistedProblem } from "./chat-request.ts";
@@ -17,7 +18,7 @@ import {
   turnsBefore,
   withAnswer,
 } from "./conversation.ts";
-import { untakenProblem } from "./read-attachment.ts";
+import { untakenBy, untakenProblem } from "./read-attachment.ts";
 import { streamChat } from "./stream-chat.ts";
 
 const KEPT_MAX = 50;
@@ -47,6 +48,15 @@ export function useChat(options: {
 
   return useMemo(() => {
     const go = (turns: readonly Turn[]): void => {
+      const asked = models.filter(({ id }) =>
+        turns.at(-1)?.answers.some((each) => each.modelId === id && each.state === "waiting"),
+      );
+      const problem = untakenBy(asked, turns);
+      // What would be refused must not erase later messages.
+      if (problem !== undefined && turns.length < conversation.turns.length) {
+        notifyProblem(problem);
+        return;
+      }
       const next = { ...conversation, title: chooseTitle(turns), updatedAtMs: Date.now(), turns };
       setConversation(next);
       rememberOpen(orgId, next.id);
@@ -99,7 +109,7 @@ export function useChat(options: {
       /** Shows a new conversation after this one was deleted, which must not store it again. */
       drop: (): void => show(emptyConversation(orgId, conversation.settings)),
     };
-  }, [ask, stop, keep, conversation, isBusy, isKept, orgId]);
+  }, [ask, models, stop, keep, conversation, isBusy, isKept, orgId]);
 }
 
 type SetConversation = (change: (before: Conversation) => Conversation) => void;
