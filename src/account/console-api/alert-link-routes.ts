@@ -27,12 +27,12 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     const look = () => find(hashToken(token));
     return await answer(reply, look, (found) => sendPlainPage(reply, 200, show(found)));
   };
-  const { store } = deps.alerts;
-  app.get("/alerts/link", async (request, reply) =>
-    use(reply, (hash) => store.findLink(hash), askPage(textOf(readQuery(request, "t")))),
-  );
+  app.get("/alerts/link", async (request, reply) => {
+    const page = askPage(textOf(readQuery(request, "t")));
+    return await use(reply, (hash) => deps.alerts.store.findLink(hash), page);
+  });
   app.post("/alerts/link", async (_request, reply) =>
-    use(reply, (hash) => store.useLink(hash), donePage),
+    use(reply, (hash) => deps.alerts.store.useLink(hash), donePage),
   );
 }
 
