@@ -106,7 +106,9 @@ test("every command in the docs exists in the program, with the options that it 
 });
 
 function wrongCommands({ file, text }: Page): string[] {
-  const written = text.matchAll(/(?:tokenmarket|cli\/main\.js) ([a-z][^`\n#|<>()]*)/g);
+  const written = text.matchAll(
+    /(?:tokenmarket|cli\/main\.js|run (?:-.* )?migrate) ([a-z][^`\n#|<>()]*)/g,
+  );
   return [...written]
     .map(([, words = ""]) => words.trim())
     .filter((words) => !isCommand(words))
@@ -144,7 +146,7 @@ function incompleteCommands({ file, text }: Page): string[] {
   const blocks = [...text.replaceAll(/\\\n\s*/g, " ").matchAll(/^```sh\n(.*?)^```/gms)];
   const lines = blocks.flatMap(([, block = ""]) => block.split("\n"));
   return lines.flatMap((line) => {
-    const written = /(?:tokenmarket|main\.js|run (?:--rm )?migrate) ([a-z][^#|]*)/.exec(line)?.[1];
+    const written = /(?:tokenmarket|main\.js|run (?:-.* )?migrate) ([a-z][^#|]*)/.exec(line)?.[1];
     const words = written?.trim() ?? "";
     const needed = commandOf(words)?.options.filter(({ mandatory }) => mandatory) ?? [];
     const missing = needed.flatMap(({ long = "" }) => (words.includes(long) ? [] : [long]));
