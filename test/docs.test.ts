@@ -106,7 +106,9 @@ test("every command in the docs exists in the program, with the options that it 
 });
 
 function wrongCommands({ file, text }: Page): string[] {
-  const written = text.matchAll(/(?:tokenmarket|cli\/main\.js) ([a-z][^`\n#|<>()]*)/g);
+  const written = text.matchAll(
+    /(?:tokenmarket|cli\/main\.js|run (?:-.* )?migrate) ([a-z][^`\n#|<>()]*)/g,
+  );
   return [...written]
     .map(([, words = ""]) => words.trim())
     .filter((words) => !isCommand(words))
@@ -144,7 +146,7 @@ function incompleteCommands({ file, text }: Page): string[] {
   const blocks = [...text.replaceAll(/\\\n\s*/g, " ").matchAll(/^```sh\n(.*?)^```/gms)];
   const lines = blocks.flatMap(([, block = ""]) => block.split("\n"));
   return lines.flatMap((line) => {
-    const written = /(?:tokenmarket|main\.js|run (?:--rm )?migrate) ([a-z][^#|]*)/.exec(line)?.[1];
+    const written = /(?:tokenmarket|main\.js|run (?:-.* )?migrate) ([a-z][^#|]*)/.exec(line)?.[1];
     const words = written?.trim() ?? "";
     const needed = commandOf(words)?.options.filter(({ mandatory }) => mandatory) ?? [];
     const missing = needed.flatMap(({ long = "" }) => (words.includes(long) ? [] : [long]));
@@ -165,6 +167,37 @@ test("every check has a section on how to repair its failures", () => {
   const sections = [...conformance.matchAll(/^### (C\d+): /gm)].map(([, id]) => id);
   expect(sections).toEqual([...CHECK_IDS]);
 });
+
+test("no page, example or console page runs or installs a package of the public registry as the program", () => {
+  const files = ["examples/conformance/conformance.yaml", FOR_PROVIDERS];
+  const others = files.map((file) => ({ file, text: readFileSync(join(ROOT, file), "utf8") }));
+  expect([...pages, ...others].flatMap(foreignPrograms)).toEqual([]);
+  const text = "npx --yes tokenmarket x\nnpm install --save tokenmarket\nnpm i ./tokenmarket-1.tgz";
+  expect(foreignPrograms({ file: "x", text })).toEqual([
+    "x: npx --yes tokenmarket",
+    "x: npm install --save tokenmarket",
+  ]);
+  const forProviders = [...pages, ...others].filter(({ file }) =>
+    /conformance|provider/.test(file),
+  );
+  const npx = forProviders.flatMap(({ text: all }) => all.match(/\bnpx .*?tokenmarket/g) ?? []);
+  expect(new Set(npx)).toEqual(new Set(["npx --no-install tokenmarket"]));
+  const { version } = parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    version: string;
+  };
+  const written = [...pages, ...others].flatMap(({ text: all }) => all.match(FILE) ?? []);
+  expect(new Set(written)).toEqual(new Set([`tokenmarket-${version}.tgz`]));
+});
+
+const FILE = /\btokenmarket-[\d.]+tgz/g;
+const FOR_PROVIDERS = "console/src/pages/providers/for-providers-page.tsx";
+
+/** What takes the program from the public registry: `npx --yes` does, where it is not installed. */
+function foreignPrograms({ file, text }: Page): string[] {
+  const found =
+    /\bnpx (?:-y|--yes) tokenmarket\b|\bnpm (?:install|i|add)(?: -\S+)* tokenmarket(?![\w.-]*tgz)\b/g;
+  return [...text.matchAll(found)].map(([words]) => `${file}: ${words}`);
+}
 
 interface Workflow {
   readonly on: object;
@@ -197,4 +230,5 @@ test("the example CI workflow for providers runs existing commands and uploads t
   expect(written).toHaveLength(4);
   const keyed = steps.filter(({ env }) => env !== undefined);
   expect(keyed.map(({ run }) => run?.includes("conformance run"))).toEqual([true]);
+  expect(text.split("\n")[0]).toBe('npm install --no-save --ignore-scripts "$PROGRAM"');
 });

@@ -10,6 +10,7 @@ import {
   rewritten,
   withModel,
 } from "../console/src/pages/docs/guide-call.ts";
+import { agentSnippets } from "../console/src/snippets/agent-snippets.ts";
 import { GUIDES } from "../console/src/pages/docs/guide-list.ts";
 import { readBlocks } from "../console/src/pages/docs/markdown-blocks.ts";
 import { presentJson } from "../console/src/pages/docs/run-guide-call.ts";
@@ -159,4 +160,18 @@ test("only the format of a virtual key is accepted as a pasted key", () => {
   expect(isRawKey(RAW_KEY)).toBe(true);
   const others = ["", "sk-123456789", "tm_vk_short", "tm_vk_01234567$(id)", "tm_vk_01234567 x"];
   expect(others.filter(isRawKey)).toEqual([]);
+});
+
+test("Claude Code gets the same variables from the welcome page, the guide and the example", () => {
+  const [claude] = agentSnippets({ gatewayUrl: "http://h", modelId: "sim/both", secret: "k" });
+  const variablesOf = (text: string): string[] =>
+    [...text.matchAll(/\b(?:ANTHROPIC|CLAUDE_CODE|MAX_THINKING)_[A-Z_]+(?==)/g)].map(
+      ([name]) => name,
+    );
+  const welcome = variablesOf(claude?.code ?? "");
+  const guideText = readFileSync("docs/guides/coding-agents.md", "utf8");
+  const example = readFileSync("examples/coding-agents/README.md", "utf8");
+  // The guide names the model once for all commands, the other two in the command.
+  expect(variablesOf(guideText).toSorted()).toEqual([...welcome, "ANTHROPIC_MODEL"].toSorted());
+  expect(variablesOf(example)).toEqual(expect.arrayContaining(welcome));
 });

@@ -13,6 +13,7 @@ new() {
 
 new postgres_password "$(openssl rand -hex 24)"
 new encryption_key "$(openssl rand -base64 32)"
+new signing_key "$(openssl genpkey -algorithm ed25519)"
 new grafana_password "$(openssl rand -hex 12)"
 new database_url "postgres://tokenmarket:$(cat secrets/postgres_password)@postgres:5432/tokenmarket"
 new valkey_config "requirepass $(openssl rand -hex 24)"

@@ -115,7 +115,7 @@ export const MONEY_ALERTS = {
   TmPurchaseParked: {
     expr: 'sum(increase(tm_purchases_total{end="parked"}[1h])) > 0',
     level: "ticket",
-    summary: "A purchase was paid, but not as ordered: nothing was granted.",
+    summary: "A purchase was paid and is parked: the payment credited nothing.",
     fires: { series: { 'tm_purchases_total{end="parked"}': "0x9 1x9" }, at: "15m" },
     quiet: {
       series: {

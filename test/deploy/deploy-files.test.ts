@@ -1,11 +1,16 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { execFile } from "node:child_process";
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { promisify } from "node:util";
 
 import { validate } from "dockerfile-utils";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
+import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { stagesOf } from "../e2e/deploy/dockerfile-steps.ts";
+import { hasOpenssl } from "../support/authority.ts";
+import { newFolder } from "../support/run-folder.ts";
 import { isEnvironmentName, namesOf, settings } from "./environment-names.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -89,6 +94,28 @@ describe("the compose file", () => {
     expect(new Set(files)).toEqual(new Set(Object.keys(secrets)));
   });
 
+  test.skipIf(!hasOpenssl)(
+    "has a secret for every name after its script ran, and a key that signs exports on a read-only root",
+    async () => {
+      const folder = newFolder("compose-secrets");
+      copyFileSync(join(ROOT, "deploy/compose/make-secrets.sh"), join(folder, "make-secrets.sh"));
+      const made = () => promisify(execFile)("sh", [join(folder, "make-secrets.sh")]);
+      await made();
+      const { secrets } = parse(text) as { readonly secrets: Readonly<Record<string, unknown>> };
+      expect(readdirSync(join(folder, "secrets")).toSorted()).toEqual(
+        Object.keys(secrets).toSorted(),
+      );
+      const { environment, secrets: given } = services["migrate"] ?? {};
+      const file = environment?.["TM_RETENTION_SIGNING_KEY_FILE"]?.replace("/run", folder) ?? "";
+      expect(given).toContain(basename(file));
+      const { publicKey } = openSigningKey(file);
+      await made();
+      expect(openSigningKey(file).publicKey.equals(publicKey)).toBe(true);
+      const others = [services["gateway-1"], services["gateway-2"]];
+      expect(others.flatMap((each) => each?.secrets ?? [])).not.toContain(basename(file));
+    },
+  );
+
   test("gives a gateway a longer stop grace period than its own shutdown takes", () => {
     const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
     const gateway = stagesOf(dockerfile).find(({ name }) => name === "gateway");
@@ -163,6 +190,7 @@ test("the chart has the version of the program", () => {
 interface Service {
   readonly image?: string;
   readonly command?: readonly string[];
+  readonly secrets?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly depends_on?: unknown;
   readonly cap_add?: readonly string[];

@@ -13,6 +13,7 @@ export function agentSnippets(
 export ANTHROPIC_AUTH_TOKEN=${secret}
 export ANTHROPIC_DEFAULT_HAIKU_MODEL=${modelId}
 export CLAUDE_CODE_MAX_OUTPUT_TOKENS=32000
+export CLAUDE_CODE_ATTRIBUTION_HEADER=0
 export MAX_THINKING_TOKENS=0
 
 claude --model ${modelId}`,

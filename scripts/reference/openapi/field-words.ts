@@ -10,7 +10,9 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   "ChatRequest.messages": "the conversation so far, oldest message first",
   "MessagesRequest.messages": "the conversation so far, oldest message first",
   "CountRequest.messages": "the conversation whose tokens are to be counted",
-  max_tokens: "the most tokens of the answer; what they could cost is held until the answer ends",
+  max_tokens:
+    "the most tokens of the answer, without it 4096 or the most that the listing writes if that " +
+    "is less; what they could cost is held until the answer ends",
   "ChatRequest.stream": "true: the answer comes as server-sent events",
   "MessagesRequest.stream": "true: the answer comes as server-sent events",
   "ChatRequest.n": "the number of answers; only 1 is accepted",
@@ -239,7 +241,8 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   output_bound: "what `max_tokens` may be",
   "output_bound.min": "the smallest value",
   "output_bound.max": "the largest value; a model may have a lower one",
-  "output_bound.default": "the value where a request has none",
+  "output_bound.default":
+    "the value where a request has none, but for listings that write less: they get their own most",
   spend: "money spent, and the caps on it",
   "spend.org": "the organization's month",
   "spend.key": "the month of this key",

@@ -35,7 +35,7 @@ export interface RecoveredPurchase extends Pick<
 }
 
 export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt"> {
-  /** `parked`: the payment was not as ordered, so nothing was credited; an operator reviews it. */
+  /** `parked`: the payment was not as ordered, or followed a grant by hand: it credited nothing. */
   readonly state: PurchaseStatus;
   readonly receipt: ReceiptFacts | null;
 }

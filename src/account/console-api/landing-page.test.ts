@@ -40,6 +40,12 @@ test("the footer has the terms, privacy and support links that the operator has 
   expect(text).toContain("Support: &#60;b&#62;Room 4&#60;/b&#62;");
 });
 
+test("a session that ended says nothing of other browsers, which a reopening or a verification ends too", () => {
+  const { html } = landingPage({ ...PLAIN, reason: "signed-out" });
+  const [note] = /<p class="note"[^]*?<\/p>/.exec(html) ?? [];
+  expect(note).toBe('<p class="note" role="status">You are signed out.</p>');
+});
+
 test("a reason or request id in the address cannot put its own text on the landing page", () => {
   const lured = { reason: "<b>call us</b>", requestId: "call us" };
   expect(landingPage({ ...PLAIN, ...lured }).html).not.toContain("call us");

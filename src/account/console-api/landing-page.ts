@@ -175,7 +175,7 @@ function renderReason({ reason, requestId = "" }: Landing): string {
 /** Only these reasons are shown, so that a crafted address cannot put its own text on this page. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["expired", "Your session expired. Sign in again to continue."],
-  ["signed-out", "You are signed out. Other browsers stay signed in."],
+  ["signed-out", "You are signed out."],
   ["idp-ended", "Your identity provider ended your session. Sign in again to continue."],
   ["failed", "Sign-in failed. Try again. If it keeps failing, contact support."],
   ["denied", "Your identity provider denied the sign-in. Try again, or use another account."],

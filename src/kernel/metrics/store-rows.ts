@@ -183,7 +183,7 @@ export const INSTANCE_ROWS = {
   },
   tm_purchases_total: {
     type: "counter",
-    help: "Purchases by their end: `parked` ones were paid, but not as ordered.",
+    help: "Purchases by their end: the payment of `parked` ones credited nothing.",
     labels: [oneOf("end", "granted", "failed", "expired", "parked")],
   },
   tm_webhooks_total: {

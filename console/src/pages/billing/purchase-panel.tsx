@@ -116,11 +116,7 @@ const PARKED = {
     "warn",
     "A payment arrived that does not match the order. Support is reviewing it.",
   ],
-  granted: [
-    "Credited by support",
-    "ok",
-    "The payment did not match the order. Support has added credit for it.",
-  ],
+  granted: ["Credited by support", "ok", "Support has added credit for this purchase."],
   refunded: [
     "Refunded",
     "quiet",

@@ -35,9 +35,9 @@ function Purchases() {
     <Panel title="Purchases">
       <Stack gap="md">
         <Note>
-          Parked: the payment did not match the order, so nothing was credited. See at the payment
-          provider what was paid. Refund it there, or grant credit for it with the purchase ID as
-          the reference, which counts only once.
+          Parked: the payment did not match the order, or came after a grant by hand, so it credited
+          nothing. See at the payment provider what was paid. Refund it there, or grant credit for
+          it with the purchase ID as the reference, which counts only once.
         </Note>
         <Answer of={found} rows={4}>
           {({ data }) => (

@@ -24,10 +24,11 @@ export function ForProvidersPage() {
       <Panel title="Check the endpoint">
         <Stack gap="sm">
           <Text size="sm">
-            On your own machine, with your own key: it takes a minute or two and a few cents.
+            On your own machine, with your own key: it takes a minute or two and a few cents. The
+            operator gives you the program’s file, which is in no public registry.
           </Text>
           <Code block tabIndex={0}>
-            {"npx tokenmarket manifest check lab.json\nnpx tokenmarket conformance run lab.json"}
+            {RUN_CHECKS}
           </Code>
           <Text size="sm">
             <AppLink to="/providers">The providers here</AppLink> show their verdicts, with the
@@ -65,6 +66,10 @@ export function ForProvidersPage() {
     </Page>
   );
 }
+
+const RUN_CHECKS = `npm install ./tokenmarket-0.1.0.tgz
+npx --no-install tokenmarket manifest check lab.json
+npx --no-install tokenmarket conformance run lab.json`;
 
 type Checked = AnswerOf<"POST /api/manifest-check">;
 

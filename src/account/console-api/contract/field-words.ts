@@ -227,7 +227,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   has_open_purchase: "whether a payment is under way",
   is_available: "whether the operator offers it",
   is_automatic: "whether automatic top-up made it",
-  is_granted_by_hand: "whether the operator granted credit for a payment that did not match",
+  is_granted_by_hand: "whether the operator granted credit for it by hand",
   granted_at: "when the credit came into the balance; null: it has not",
   paid_at: "when it was paid",
   receipt: "the number of the receipt; null: there is none",
