@@ -4,13 +4,19 @@ import { eachCacheMark } from "../../wire/history-rules.ts";
 import type { Unservable } from "../../wire/modality.ts";
 import { readToolChange } from "../../wire/neutral/tool-calls.ts";
 
-type Place = "" | "cache_control." | "messages." | "output_config." | "tools.";
+type Place = "" | "cache_control." | "messages." | "output_config." | "thinking." | "tools.";
 
 /**
  * Body fields that a provider accepts only together with a matching name in the `anthropic-beta`
  * header. If the gateway drops that name, it drops the field too; an answer is valid without it.
  */
-const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly ChatWord[]])[] = [
+const OPENED: readonly (readonly [
+  beta: RegExp,
+  place: Place,
+  names: readonly ChatWord[],
+  /** Only this value needs the beta name. Absent: every value does. */
+  value?: ChatWord,
+])[] = [
   [/^(?:context-management|compact)-/, "", ["context_management"]],
   [/^cache-diagnosis-/, "", ["diagnostics"]],
   [/^fallback-credit-/, "", ["fallback_credit_token"]],
@@ -23,6 +29,8 @@ const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly Ch
   [/^task-budgets-/, "output_config.", ["task_budget"]],
   [/^prompt-caching-scope-/, "cache_control.", ["scope"]],
   [/^(?:per-turn-control|mid-conversation-output-config)-/, "messages.", ["output_config"]],
+  [/^thinking-binding-controls-/, "thinking.", ["block_binding"]],
+  [/^thinking-display-/, "thinking.", ["display"], "updates"],
 ];
 const OPENS_TOOL_CHANGES = /^(?:mid-conversation-tool-changes|inline-tools)-/;
 
@@ -33,10 +41,13 @@ export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): S
   const members: DroppedMembers[] = [];
   const items: DroppedItem[] = [];
   const names = new Set<string>();
-  for (const [beta, place, wanted] of OPENED) {
+  for (const [beta, place, wanted, value] of OPENED) {
     if (!dropped.some((name) => beta.test(name))) continue;
     for (const object of objectsAt(doc, place)) {
-      const found = wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
+      const found = wanted.filter((name) => {
+        const node = doc.member(object, word[name]);
+        return node !== ABSENT && (value === undefined || doc.word(node) === word[value]);
+      });
       if (found.length === 0) continue;
       members.push({ object, wordIds: found.map((name) => word[name]) });
       for (const name of found) names.add(place + name);
@@ -87,6 +98,7 @@ function messageTool(field: string): Unservable {
 const PLACES = {
   "messages.": word.messages,
   "output_config.": word.output_config,
+  "thinking.": word.thinking,
   "tools.": word.tools,
 };
 

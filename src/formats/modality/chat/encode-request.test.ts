@@ -243,12 +243,28 @@ describe("wire_b", () => {
     ["inline-tools-2026-09-15", "messages.content.tool_addition",
       { messages: [said, system([addition]), said, system([addition])] },
       { messages: [said, said] }],
+    ["thinking-binding-controls-2026-08-01", "thinking.block_binding",
+      { thinking: { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } } },
+      { thinking: { type: "adaptive" } }],
+    ["thinking-display-updates-2026-08-18", "thinking.display",
+      { thinking: { type: "adaptive", display: "updates" } }, { thinking: { type: "adaptive" } }],
   ] as const)("drops, with the beta name %s, %s below the top level", (beta, name, sent, wanted) => {
     const { text, dropped } = send(readGood("wire_b", sent, beta), buildDeployment("wire_b"));
     expect(text).toBe(buildBody({ ...wanted, max_tokens: 4096 }));
     expect(dropped).toEqual([name, beta]);
     expect(sendSame("wire_b", sent).text).toBe(buildBody({ ...sent, max_tokens: 4096 }));
   }); // prettier-ignore
+
+  test("keeps a thinking.display that needs no beta name, although one for it is dropped", () => {
+    const beta = "thinking-display-updates-2026-08-18";
+    const body = buildBody({
+      thinking: { type: "adaptive", display: "summarized" },
+      max_tokens: 9,
+    });
+    const { text, dropped } = send(readGood("wire_b", body, beta), buildDeployment("wire_b"));
+    expect(text).toBe(body);
+    expect(dropped).toEqual([beta]);
+  });
 
   test("refuses output_format with the hint to send output_config.format", () => {
     const output_format = { type: "json_schema" };
