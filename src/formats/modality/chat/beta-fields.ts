@@ -38,8 +38,7 @@ export const NO_DROPS: SameWireDrops = { members: [], items: [], names: [] };
 
 /** Finds body fields that the provider would refuse, because their beta name is in `dropped`. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
-  const members: DroppedMembers[] = [];
-  const items: DroppedItem[] = [];
+  const lost = new Map<JsonNode, number[]>();
   const names = new Set<string>();
   for (const [beta, place, wanted, value] of OPENED) {
     if (!dropped.some((name) => beta.test(name))) continue;
@@ -49,18 +48,30 @@ export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): S
         return node !== ABSENT && (value === undefined || doc.word(node) === word[value]);
       });
       if (found.length === 0) continue;
-      members.push({ object, wordIds: found.map((name) => word[name]) });
+      lost.set(object, [...(lost.get(object) ?? []), ...found.map((name) => word[name])]);
       for (const name of found) names.add(place + name);
-      // Nothing but its role is left of a message.
-      if (place === "messages." && doc.keys(object).length === found.length + 1) {
-        items.push({ list: doc.member(0, word.messages), item: object });
-      }
     }
   }
+  const list = doc.member(0, word.messages);
+  const emptied = objectsAt(doc, "messages.").filter((item) =>
+    isEmptied(doc, item, lost.get(item)),
+  );
+  const items: DroppedItem[] = emptied.map((item) => ({ list, item }));
   const refused = dropped.some((name) => OPENS_TOOL_CHANGES.test(name))
     ? findToolChanges(doc, items, names)
     : undefined;
+  const members = [...lost].map(([object, wordIds]) => ({ object, wordIds }));
   return { members, items, names: [...names], ...(refused && { refused }) };
+}
+
+/** True if nothing but its role, and perhaps an empty content, is left of a message. */
+function isEmptied(doc: JsonDocument, message: JsonNode, lost: readonly number[] = []): boolean {
+  if (lost.length === 0) return false;
+  const content = doc.member(message, word.content);
+  const isBlank =
+    content !== ABSENT &&
+    (doc.isArray(content) ? doc.items(content).length === 0 : doc.text(content) === "");
+  return doc.keys(message).length - lost.length === (isBlank ? 2 : 1);
 }
 
 /** Adds the tool changes of system messages; a message that has nothing else goes as a whole. */
