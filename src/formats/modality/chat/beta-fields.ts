@@ -21,6 +21,7 @@ const OPENED: readonly (readonly [
   [/^cache-diagnosis-/, "", ["diagnostics"]],
   [/^fallback-credit-/, "", ["fallback_credit_token"]],
   [/^user-profiles-billing-/, "", ["billing_policy"]],
+  [/^dangerous-tool-use-/, "", ["safeguards"]],
   [
     /^(?:advanced-tool-use|tool-search-tool|tool-examples)-/,
     "tools.",
@@ -28,7 +29,13 @@ const OPENED: readonly (readonly [
   ],
   [/^task-budgets-/, "output_config.", ["task_budget"]],
   [/^prompt-caching-scope-/, "cache_control.", ["scope"]],
-  [/^(?:per-turn-control|mid-conversation-output-config)-/, "messages.", ["output_config"]],
+  [/^prompt-caching-evict-/, "cache_control.", ["evict_on_complete"]],
+  [
+    /^(?:per-turn-control|mid-conversation-(?:output-config|effort)|per-message-effort|timing)-/,
+    "messages.",
+    ["output_config"],
+  ],
+  [/^mid-conversation-system-clear-at-/, "messages.", ["clear_at"]],
   [/^thinking-binding-controls-/, "thinking.", ["block_binding"]],
   [/^thinking-display-/, "thinking.", ["display"], "updates"],
 ];
