@@ -37,6 +37,8 @@ test.each([
   [CHAT, { ...said, messages: [user, orphan] }, 400, "role 'tool'"],
   [MESSAGES, { ...said, model: "unknown-x" }, 404, "not_found_error"],
   [MESSAGES, { ...said, stream_options: {} }, 400, "stream_options: Extra inputs"],
+  [MESSAGES, { ...said, thinking: { type: "adaptive", block_binding: {} } }, 400, "block_bind"],
+  [MESSAGES, { ...said, thinking: { type: "adaptive", display: "updates" } }, 400, "display: "],
   [MESSAGES, { ...said, messages: [user, called], tools: [tool] }, 400, "immediately after: a"],
   [MESSAGES, { ...said, messages: twice, tools: [tool] }, 400, "ids must be unique"],
   [MESSAGES, { ...said, messages: [user, { role: "user", content: "" }] }, 400, "non-empty"],

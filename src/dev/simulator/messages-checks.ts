@@ -30,6 +30,8 @@ const GATED: Readonly<Record<string, RegExp>> = {
   fallback_credit_token: /\bfallback-credit-\d/,
   billing_policy: /\buser-profiles-billing-\d/,
   "output_config.task_budget": /\btask-budgets-\d/,
+  "thinking.block_binding": /\bthinking-binding-controls-\d/,
+  "thinking.display": /\bthinking-display-updates-\d/,
   "tools.defer_loading": /\badvanced-tool-use-\d/,
   "tools.allowed_callers": /\badvanced-tool-use-\d/,
   "tools.input_examples": /\badvanced-tool-use-\d/,
@@ -136,10 +138,16 @@ function versionComplaint(headers: RequestHeaders): Complaint {
 
 function gateComplaint(body: JsonObject, betas: string): Complaint {
   const config = isObject(body["output_config"]) ? Object.keys(body["output_config"]) : [];
+  const thinking: JsonObject = isObject(body["thinking"]) ? body["thinking"] : {};
+  // All other values of `display` are open.
+  const thought = Object.keys(thinking).filter(
+    (key) => key !== "display" || thinking[key] === "updates",
+  );
   const tools = pickObjects(body["tools"]).flatMap((tool) => Object.keys(tool));
   const sent = [
     ...Object.keys(body),
     ...config.map((key) => `output_config.${key}`),
+    ...thought.map((key) => `thinking.${key}`),
     ...tools.map((key) => `tools.${key}`),
   ];
   const shut = sent.find((name) => GATED[name]?.test(betas) === false);

@@ -91,6 +91,21 @@ test("a Claude model declares the efforts that the sources state of it, and none
 });
 
 test.each([
+  ["claude-fable-5-1", { type: "enum", values: ["auto", "none"] }],
+  ["claude-opus-5-5", { type: "enum", values: ["auto", "none"] }],
+  ["claude-sonnet-5-5", { type: "enum", values: ["auto", "none"] }],
+  ["claude-fable-5", { type: "boolean" }],
+  ["claude-opus-5", { type: "boolean" }],
+  ["claude-haiku-5-5", { type: "boolean" }],
+])("the head of Anthropic lists the tool choices that %s takes: %j", (upstreamId, choices) => {
+  const anthropic = findHead("anthropic");
+  if (anthropic === undefined) throw new Error("there is a head of Anthropic");
+  const facts = { upstreamId, reasons: true, structured: true, sampling: false };
+  expect(headParameters(anthropic, { ...facts, tools: true })["tool_choice"]).toEqual(choices);
+  expect(headParameters(anthropic, { ...facts, tools: false })).not.toHaveProperty("tool_choice");
+});
+
+test.each([
   ["anthropic", "claude-haiku-4-5-20251001", ["system-first"]],
   ["anthropic", "claude-opus-4-7", ["system-first"]],
   ["anthropic", "claude-opus-4-8", undefined],

@@ -39,6 +39,8 @@ export interface ProviderHead {
   readonly wire_profile?: ManifestWireProfile;
   /** History rules of single listings: for each, globs of the provider's names of these models. */
   readonly listing_history?: Readonly<Partial<Record<HistoryRule, readonly string[]>>>;
+  /** Descriptors that replace those of single listings, by globs of the provider's names. */
+  readonly listing_parameters?: Readonly<Record<string, Parameters>>;
   /** Path in a request body of the highest price that the chosen endpoint may have. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
@@ -66,6 +68,8 @@ export interface HeadParameters {
 }
 
 export interface ModelAbilities {
+  /** Default: the name is in no glob of `listing_parameters`. */
+  readonly upstreamId?: string;
   readonly reasons: boolean;
   readonly tools: boolean;
   readonly structured: boolean;
@@ -95,10 +99,10 @@ export function findHead(id: string): ProviderHead | undefined {
 
 /** The `supported_parameters` of a listing: those that both the provider and the model accept. */
 export function headParameters(
-  { parameters, output_bound: bound }: ProviderHead,
+  { parameters, output_bound: bound, listing_parameters: own = {} }: ProviderHead,
   model: ModelAbilities,
 ): Record<string, ManifestDescriptor> {
-  const { maxOutputTokens: max, efforts = [] } = model;
+  const { maxOutputTokens: max, efforts = [], upstreamId = "" } = model;
   const taken: Record<string, ManifestDescriptor> = {
     [model.reasons ? bound.reasoning : bound.usual]: {
       type: "integer",
@@ -116,6 +120,10 @@ export function headParameters(
   };
   for (const name of efforts.length > 0 ? ["reasoning_effort", "effort"] : []) {
     if (taken[name] !== undefined) taken[name] = { type: "enum", values: efforts };
+  }
+  const globs = Object.keys(own).filter((glob) => matchesGlob(glob, upstreamId));
+  for (const [name, descriptor] of globs.flatMap((glob) => Object.entries(own[glob] ?? {}))) {
+    if (taken[name] !== undefined) taken[name] = descriptor;
   }
   return taken;
 }

@@ -93,6 +93,7 @@ function writeModel(
     streaming: true,
     pricing,
     supported_parameters: headParameters(options.head, {
+      upstreamId: draft.upstreamId,
       reasons: abilities.reasoning === true,
       tools: abilities.tools === true,
       structured: abilities.structured === true,

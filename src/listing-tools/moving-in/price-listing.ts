@@ -121,6 +121,7 @@ function configListing(deployment: MovedDeployment, fates: Fates): PricedListing
     streaming: true,
     ...(parts.length > 0 && { input_modalities: ["text", ...parts] }),
     supported_parameters: headParameters(deployment.head, {
+      upstreamId: deployment.upstreamId,
       ...abilities,
       sampling: true,
       maxOutputTokens,

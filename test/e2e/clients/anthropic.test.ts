@@ -410,6 +410,16 @@ const DROPPED: readonly (readonly [string, string, Partial<BetaParams>])[] = [
     { messages: [...hello.messages, { role: "system", output_config: { effort: "low" } }] },
   ],
   [
+    "mid-conversation-output-config-2026-07-01",
+    "messages.output_config",
+    {
+      messages: [
+        ...hello.messages,
+        { role: "system", content: [], output_config: { effort: "low" } },
+      ],
+    },
+  ],
+  [
     "mid-conversation-tool-changes-2026-07-01",
     "messages.content.tool_removal",
     {

@@ -4,17 +4,24 @@ import { eachCacheMark } from "../../wire/history-rules.ts";
 import type { Unservable } from "../../wire/modality.ts";
 import { readToolChange } from "../../wire/neutral/tool-calls.ts";
 
-type Place = "" | "cache_control." | "messages." | "output_config." | "tools.";
+type Place = "" | "cache_control." | "messages." | "output_config." | "thinking." | "tools.";
 
 /**
  * Body fields that a provider accepts only together with a matching name in the `anthropic-beta`
  * header. If the gateway drops that name, it drops the field too; an answer is valid without it.
  */
-const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly ChatWord[]])[] = [
+const OPENED: readonly (readonly [
+  beta: RegExp,
+  place: Place,
+  names: readonly ChatWord[],
+  /** Only this value needs the beta name. Absent: every value does. */
+  value?: ChatWord,
+])[] = [
   [/^(?:context-management|compact)-/, "", ["context_management"]],
   [/^cache-diagnosis-/, "", ["diagnostics"]],
   [/^fallback-credit-/, "", ["fallback_credit_token"]],
   [/^user-profiles-billing-/, "", ["billing_policy"]],
+  [/^dangerous-tool-use-/, "", ["safeguards"]],
   [
     /^(?:advanced-tool-use|tool-search-tool|tool-examples)-/,
     "tools.",
@@ -22,7 +29,15 @@ const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly Ch
   ],
   [/^task-budgets-/, "output_config.", ["task_budget"]],
   [/^prompt-caching-scope-/, "cache_control.", ["scope"]],
-  [/^(?:per-turn-control|mid-conversation-output-config)-/, "messages.", ["output_config"]],
+  [/^prompt-caching-evict-/, "cache_control.", ["evict_on_complete"]],
+  [
+    /^(?:per-turn-control|mid-conversation-(?:output-config|effort)|per-message-effort|timing)-/,
+    "messages.",
+    ["output_config"],
+  ],
+  [/^mid-conversation-system-clear-at-/, "messages.", ["clear_at"]],
+  [/^thinking-binding-controls-/, "thinking.", ["block_binding"]],
+  [/^thinking-display-/, "thinking.", ["display"], "updates"],
 ];
 const OPENS_TOOL_CHANGES = /^(?:mid-conversation-tool-changes|inline-tools)-/;
 
@@ -30,26 +45,40 @@ export const NO_DROPS: SameWireDrops = { members: [], items: [], names: [] };
 
 /** Finds body fields that the provider would refuse, because their beta name is in `dropped`. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
-  const members: DroppedMembers[] = [];
-  const items: DroppedItem[] = [];
+  const lost = new Map<JsonNode, number[]>();
   const names = new Set<string>();
-  for (const [beta, place, wanted] of OPENED) {
+  for (const [beta, place, wanted, value] of OPENED) {
     if (!dropped.some((name) => beta.test(name))) continue;
     for (const object of objectsAt(doc, place)) {
-      const found = wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
+      const found = wanted.filter((name) => {
+        const node = doc.member(object, word[name]);
+        return node !== ABSENT && (value === undefined || doc.word(node) === word[value]);
+      });
       if (found.length === 0) continue;
-      members.push({ object, wordIds: found.map((name) => word[name]) });
+      lost.set(object, [...(lost.get(object) ?? []), ...found.map((name) => word[name])]);
       for (const name of found) names.add(place + name);
-      // Nothing but its role is left of a message.
-      if (place === "messages." && doc.keys(object).length === found.length + 1) {
-        items.push({ list: doc.member(0, word.messages), item: object });
-      }
     }
   }
+  const list = doc.member(0, word.messages);
+  const emptied = objectsAt(doc, "messages.").filter((item) =>
+    isEmptied(doc, item, lost.get(item)),
+  );
+  const items: DroppedItem[] = emptied.map((item) => ({ list, item }));
   const refused = dropped.some((name) => OPENS_TOOL_CHANGES.test(name))
     ? findToolChanges(doc, items, names)
     : undefined;
+  const members = [...lost].map(([object, wordIds]) => ({ object, wordIds }));
   return { members, items, names: [...names], ...(refused && { refused }) };
+}
+
+/** True if nothing but its role, and perhaps an empty content, is left of a message. */
+function isEmptied(doc: JsonDocument, message: JsonNode, lost: readonly number[] = []): boolean {
+  if (lost.length === 0) return false;
+  const content = doc.member(message, word.content);
+  const isBlank =
+    content !== ABSENT &&
+    (doc.isArray(content) ? doc.items(content).length === 0 : doc.text(content) === "");
+  return doc.keys(message).length - lost.length === (isBlank ? 2 : 1);
 }
 
 /** Adds the tool changes of system messages; a message that has nothing else goes as a whole. */
@@ -87,6 +116,7 @@ function messageTool(field: string): Unservable {
 const PLACES = {
   "messages.": word.messages,
   "output_config.": word.output_config,
+  "thinking.": word.thinking,
   "tools.": word.tools,
 };
 

@@ -238,17 +238,55 @@ describe("wire_b", () => {
     ["per-turn-control-2026-07-01", "messages.output_config",
       { messages: [said, { role: "system", output_config: { effort: "low" } }, said] },
       { messages: [said, said] }],
+    ["mid-conversation-output-config-2026-07-01", "messages.output_config",
+      { messages: [said, system([], { output_config: { effort: "low" } }), said,
+        { role: "system", content: "", output_config: { effort: "high" } }, said] },
+      { messages: [said, said, said] }],
+    ...[
+      "mid-conversation-effort-2026-08-01", "per-message-effort-2026-07-01", "timing-2026-09-09",
+    ].map((beta) => [beta, "messages.output_config",
+      { messages: [said, system(words, { output_config: { effort: "low" } })] },
+      { messages: [said, system(words)] }] as const),
+    ["mid-conversation-system-clear-at-2026-08-21", "messages.clear_at",
+      { messages: [said, system(words, { clear_at: "next_user_message" })] },
+      { messages: [said, system(words)] }],
+    ["mid-conversation-output-config-2026-07-01,mid-conversation-system-clear-at-2026-08-21",
+      "messages.output_config,messages.clear_at",
+      { messages: [said, system([], { clear_at: "never", output_config: { effort: "low" } })] },
+      { messages: [said] }],
+    ["prompt-caching-evict-2026-05-12", "cache_control.evict_on_complete",
+      { cache_control: { type: "ephemeral", evict_on_complete: true },
+        system: [{ ...words[0], cache_control: { type: "ephemeral", evict_on_complete: true } }] },
+      { cache_control: local.cache_control, system: [{ ...words[0], ...local }] }],
+    ["dangerous-tool-use-2026-09-03", "safeguards",
+      { safeguards: [{ type: "dangerous_tool_use" }] }, {}],
     ["mid-conversation-tool-changes-2026-07-01", "messages.content.tool_removal",
       { messages: [said, system([removal, ...words])] }, { messages: [said, system(words)] }],
     ["inline-tools-2026-09-15", "messages.content.tool_addition",
       { messages: [said, system([addition]), said, system([addition])] },
       { messages: [said, said] }],
+    ["thinking-binding-controls-2026-08-01", "thinking.block_binding",
+      { thinking: { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } } },
+      { thinking: { type: "adaptive" } }],
+    ["thinking-display-updates-2026-08-18", "thinking.display",
+      { thinking: { type: "adaptive", display: "updates" } }, { thinking: { type: "adaptive" } }],
   ] as const)("drops, with the beta name %s, %s below the top level", (beta, name, sent, wanted) => {
     const { text, dropped } = send(readGood("wire_b", sent, beta), buildDeployment("wire_b"));
     expect(text).toBe(buildBody({ ...wanted, max_tokens: 4096 }));
-    expect(dropped).toEqual([name, beta]);
+    expect(dropped).toEqual([...name.split(","), ...beta.split(",")]);
     expect(sendSame("wire_b", sent).text).toBe(buildBody({ ...sent, max_tokens: 4096 }));
   }); // prettier-ignore
+
+  test("keeps a thinking.display that needs no beta name, although one for it is dropped", () => {
+    const beta = "thinking-display-updates-2026-08-18";
+    const body = buildBody({
+      thinking: { type: "adaptive", display: "summarized" },
+      max_tokens: 9,
+    });
+    const { text, dropped } = send(readGood("wire_b", body, beta), buildDeployment("wire_b"));
+    expect(text).toBe(body);
+    expect(dropped).toEqual([beta]);
+  });
 
   test("refuses output_format with the hint to send output_config.format", () => {
     const output_format = { type: "json_schema" };

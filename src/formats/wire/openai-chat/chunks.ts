@@ -74,8 +74,8 @@ export function withOneChoice(text: string, choices: unknown): string {
 }
 
 /** The chunk with usage and cost, for clients that sent `include_usage`. It has no choice. */
-export function usageChunkText(head: string, usage: string): string {
-  return sseDataText(`${head}"choices":[],"usage":${usage}}`);
+export function usageChunk(head: string, usage: string): string {
+  return `${head}"choices":[],"usage":${usage}}`;
 }
 
 /** The chunk has a choice: clients that did not ask for usage read `choices[0]` of every chunk. */

@@ -5,14 +5,7 @@ import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { answerCallIds, type UniqueIds } from "../neutral/tool-calls.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import {
-  chunkHead,
-  errorChunkText,
-  isSomeCost,
-  lastChunk,
-  usageChunkText,
-  toWord,
-} from "./chunks.ts";
+import { chunkHead, errorChunkText, isSomeCost, lastChunk, usageChunk, toWord } from "./chunks.ts";
 import { usageJson } from "./usage.ts";
 
 interface SentCall {
@@ -81,9 +74,10 @@ export class OpenaiChatEncoder implements StreamEncoder {
   }
 
   #usageText(finish: string | null, usage: string): string {
-    return this.#label.wantsUsageChunk
-      ? usageChunkText(this.#head, usage)
-      : sseDataText(lastChunk(this.#head, finish, usage));
+    const { wantsUsageChunk } = this.#label;
+    return sseDataText(
+      wantsUsageChunk ? usageChunk(this.#head, usage) : lastChunk(this.#head, finish, usage),
+    );
   }
 
   #begin(out: OutputPieces): void {

@@ -39,7 +39,7 @@ import {
   lastChunk,
   toReason,
   textSpan,
-  usageChunkText,
+  usageChunk,
   withChoiceMember,
   withHeldMember,
   withOneChoice,
@@ -82,6 +82,8 @@ export class OpenaiChatRelay implements StreamDriver {
    */
   #last: string | undefined;
   #braces: Braces = "none";
+  /** The results that came in a chunk of their own, which clients without usage chunk do not get. */
+  #moderation: string | undefined;
   /** True once a finish reason named calls that had not come: the ending waits for them. */
   #awaitsCalls = false;
 
@@ -258,10 +260,13 @@ export class OpenaiChatRelay implements StreamDriver {
       this.#last = withChoiceMember(this.#last, "finish_reason", word);
       this.#awaitsCalls = false;
     }
+    const found = this.#moderation;
+    const written = (chunk: string): string =>
+      sseDataText(found === undefined ? chunk : withRootMember(chunk, "moderation", found));
     if (this.#label.wantsUsageChunk)
-      return this.#takeLast() + usageChunkText(this.#headText(), usage);
+      return this.#takeLast() + written(usageChunk(this.#headText(), usage));
     const last = this.#last ?? lastChunk(this.#headText(), null);
-    return sseDataText(withRootMember(last, "usage", usage));
+    return written(withRootMember(last, "usage", usage));
   }
 
   #keepUsage(json: AnswerJson): void {
@@ -283,10 +288,11 @@ export class OpenaiChatRelay implements StreamDriver {
 
   /** Relays a chunk with no choice and no usage only to a client that asked for a usage chunk. */
   #relayEmpty({ text, value }: AnswerJson, out: OutputPieces): StepOutcome {
-    const { choices, usage } = value;
+    const { choices, usage, moderation } = value;
     const isEmpty = Array.isArray(choices) && choices.length === 0;
     if (isEmpty && asObject(usage) === undefined && this.#label.wantsUsageChunk)
       out.add(sseDataText(this.#withModel(text)));
+    else if (asObject(moderation) !== undefined) this.#moderation = JSON.stringify(moderation);
     return "silent";
   }
 

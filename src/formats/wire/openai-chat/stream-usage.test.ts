@@ -18,6 +18,7 @@ interface Chunk {
   readonly choices: readonly { readonly finish_reason: string | null; readonly delta: object }[];
   readonly usage?: { readonly cost?: number } | null;
   readonly error?: unknown;
+  readonly moderation?: unknown;
 }
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
@@ -167,6 +168,21 @@ describe("chunks of a wire_a provider", () => {
     const pieces = chunks(note, hi, delta({}, "stop"), usageChunk, done);
     expect(served("wire_a", pieces)).not.toContain("prompt_filter_results");
     expect(served("wire_a", pieces, true)).toContain("prompt_filter_results");
+  });
+
+  const moderation = { input: { type: "moderation_results" }, output: { type: "error" } };
+  test.each([
+    ["of their own", [{ ...delta({}), choices: [], moderation }, usageChunk]],
+    ["of the usage", [{ ...usageChunk, moderation }]],
+  ])("lose no moderation results that come in a chunk %s", (_name, tail) => {
+    const last = { ...delta({}, "stop"), moderation: null };
+    for (const wantsUsageChunk of [false, true]) {
+      const all = chunksOf(served("wire_a", chunks(hi, last, ...tail, done), wantsUsageChunk));
+      const results = all.map((chunk) => chunk.moderation ?? undefined);
+      expect(results.filter((each) => each !== undefined)).toEqual([moderation]);
+      expect(all.some((chunk) => chunk.choices.length === 0)).toBe(wantsUsageChunk);
+      expect(all.at(-1)?.usage).toMatchObject({ cost: 0.001932 });
+    }
   });
 
   test("that are empty and follow the finish reason are dropped, and their usage is kept", () => {
