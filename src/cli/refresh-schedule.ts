@@ -59,8 +59,12 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
   let isBusy = false;
   let tryAgainMs = -Infinity;
   const look = (): void => {
+    const nowMs = clock.nowMs();
+    const everyMs = hours * HOUR_MS;
     const lastMs = readRefreshState(config.dataDir)?.atMs ?? -Infinity;
-    if (isBusy || clock.nowMs() < Math.max(lastMs + hours * HOUR_MS, tryAgainMs)) return;
+    // A time more than an interval ahead was stored while the clock was ahead.
+    const isAhead = (dueMs: number): boolean => nowMs < dueMs && dueMs <= nowMs + everyMs;
+    if (isBusy || isAhead(lastMs + everyMs) || isAhead(tryAgainMs)) return;
     isBusy = true;
     last = refreshNow(schedule, stop.signal)
       .catch((fault: unknown) => {

@@ -234,6 +234,22 @@ describe("a rule of automatic top-up", () => {
   });
 });
 
+test.each([
+  ["its charge", async () => void (await decide(fixture, "pur_ahead"))],
+  ["the next one", async () => await spend().then(() => rounds(fixture))],
+])(
+  "a top-up that a host with a clock a day ahead started does not hold up %s",
+  async (_, start) => {
+    orgId = await orgWithRule(fixture);
+    fixture.clock.moveOn(DAY_MS);
+    await start();
+    const before = charges();
+    fixture.clock.moveOn(-DAY_MS + MINUTE_MS);
+    await rounds(fixture);
+    expect(charges()).toBe(before + 1);
+  },
+);
+
 describe("a charge that fails", () => {
   test.each([
     ["0341", "card_declined"],
