@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
@@ -26,6 +26,7 @@ import {
 } from "./manifest-refresh-command.ts";
 import { shellWord } from "./manifest-init/init-flags.ts";
 import { readSourceFile, type SourceFile } from "./read-source-file.ts";
+import { writeWhole } from "./replace-file.ts";
 
 export interface RefreshSchedule {
   readonly config: Pick<Config, "refreshEvery" | "refreshSources" | "manifestsDir" | "dataDir">;
@@ -155,8 +156,7 @@ async function readKept(
       throw new UsageFault(`${url}: has less than half of ${last}; remove that copy to take it`);
     }
     const name = `${from}-${file.dated}.json`;
-    writeFileSync(join(folder, `${name}.new`), file.bytes);
-    renameSync(join(folder, `${name}.new`), join(folder, name));
+    writeWhole(join(folder, name), file.bytes);
     for (const old of kept) if (old !== name) rmSync(join(folder, old), { force: true });
     return file;
   } catch (fault) {
