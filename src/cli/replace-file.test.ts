@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { beforeEach, expect, test } from "vitest";
 
 import { newFolder } from "../../test/support/run-folder.ts";
+import { writeOut } from "./replace-file.ts";
 
 const root = join(import.meta.dirname, "../..");
 const prices = join(root, "test/listing-sources/snapshots/litellm-2026-08-01.json");
@@ -60,4 +61,24 @@ test("a full disk leaves no part of a file that import litellm was to write", ()
   runOnFullDisk([main, "import", "litellm", config, "--write", join(folder, "moved")]);
   const written = readdirSync(join(folder, "moved"), { recursive: true, withFileTypes: true });
   expect(written.filter((each) => each.isFile())).toEqual([]);
+});
+
+test("an export has its name only once it is complete, and replaces no file", async () => {
+  const seen: boolean[] = [];
+  const pieces = async function* (end: () => string): AsyncGenerator<string> {
+    yield "a\n";
+    seen.push(existsSync(file));
+    yield await Promise.resolve(end());
+  };
+  const write = (end: () => string): Promise<void> => writeOut(process, file, pieces(end));
+  const broken = (): never => {
+    throw new Error("broken");
+  };
+  await expect(write(broken)).rejects.toThrow("broken");
+  expect(readdirSync(folder)).toEqual([]);
+  await write(() => "b\n");
+  expect(seen).toEqual([false, false]);
+  expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual(["a\nb\n", 0o600]);
+  await expect(write(() => "c\n")).rejects.toThrow("is there already");
+  expect(readFileSync(file, "utf8")).toBe("a\nb\n");
 });

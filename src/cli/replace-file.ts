@@ -7,7 +7,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 
@@ -15,7 +15,7 @@ import { type CommandIo, UsageFault } from "./command-context.ts";
 
 /**
  * Writes pieces to standard output, or to a new file that only its owner can read, because exports
- * name customers. A failure leaves no file, because a partial export looks like a complete one.
+ * name customers. It gets its name once it is complete, because a part looks like the whole.
  */
 export async function writeOut(
   { stdout }: Pick<CommandIo, "stdout">,
@@ -24,11 +24,20 @@ export async function writeOut(
 ): Promise<void> {
   // A pipeline waits for a slow reader, because an export may not fit into memory.
   if (out === undefined) return await pipeline(pieces, stdout, { end: false });
-  const file = await open(out, "wx", 0o600);
+  const refuseTaken = (): void => {
+    if (!existsSync(out)) return;
+    throw new UsageFault(`${out}: is there already, and is not replaced; name another file`);
+  };
+  refuseTaken();
+  const partial = `${out}.${process.pid}.partial`;
+  await rm(partial, { force: true });
+  const file = await open(partial, "wx", 0o600);
   try {
     await pipeline(pieces, file.createWriteStream({ flush: true }));
+    refuseTaken();
+    await rename(partial, out);
   } catch (fault) {
-    await rm(out, { force: true });
+    await rm(partial, { force: true });
     throw fault;
   }
 }
