@@ -333,12 +333,14 @@ function claimFacts({ claimId, kind, amountMicroUsd }: PurchaseClaim, row: Claim
   return { claim: claimId, kind, amount_usd, is_reversed: row.is_reversed, is_over: row.is_over };
 }
 
-// Concurrent purchases may together exceed the limit: it only has to stop floods.
+// Concurrent purchases may together exceed the limit: it only has to stop floods. One that a host
+// with a clock ahead dated after the end of this one does not count.
 const CREATE_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
     expires_at)
   select $1, $2, $3::bigint, $3::bigint / 10000, $4, $5, $6
-  where (select count(*) from purchase where org_id = $2 and created_at > $7) < $8`;
+  where (select count(*) from purchase where org_id = $2 and created_at > $7 and created_at < $6)
+    < $8`;
 
 const RECOVER_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
