@@ -239,14 +239,17 @@ async function openStanding(
     badPercent: config.liveBadPercent,
     answersMin: config.liveAnswersMin,
   };
-  const conduct = new Conduct(policy, (listing, breaches) => {
+  const conduct = new Conduct(policy, (listing, breaches, putBack) => {
     // This listing is already stored as suspect.
     if (verification.isSuspect(listing)) return;
     const detail = { provider: listing.providerId, model: listing.modelId, ...breaches };
     log.warn(detail, "live answers break what the listing promises: it is tried last");
     store.suspect(listing, breaches).then(
       () => verification.refresh(),
-      (fault: unknown) => log.warn({ ...detail, err: fault }, "this could not be recorded"),
+      (fault: unknown) => {
+        putBack();
+        log.warn({ ...detail, err: fault }, "this could not be recorded");
+      },
     );
   });
   const onCleared = (listingId: string): void => conduct.forget(listingId);

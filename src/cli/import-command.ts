@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 import {
@@ -42,6 +42,7 @@ import {
 } from "../listing-tools/index.ts";
 import { shippedManifests } from "./manifest-init/write-manifest.ts";
 import { readSourceFile } from "./read-source-file.ts";
+import { writeWhole } from "./replace-file.ts";
 
 export function addImportCommand(program: Command, context: CommandContext): void {
   const group = program.command("import").description("move in from another gateway");
@@ -139,7 +140,7 @@ function writeFiles(folder: string, files: readonly MovedFile[]): string[] {
   }
   for (const { target, text, isScript } of targets.filter((each) => !existsSync(each.target))) {
     mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, text, { mode: isScript ? OWNER_RUNS : EVERYONE_READS });
+    writeWhole(target, text, isScript ? OWNER_RUNS : EVERYONE_READS);
   }
   return targets.map(({ target }) => target);
 }

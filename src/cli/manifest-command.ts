@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Command } from "commander";
@@ -34,6 +34,7 @@ import { addManifestRefreshCommand } from "./manifest-refresh-command.ts";
 import { diffManifests } from "../listing-tools/index.ts";
 import { describeDifference } from "./describe-difference.ts";
 import { manifestOfProvider, readManifestFile } from "./manifest-files.ts";
+import { writeWhole } from "./replace-file.ts";
 
 export function addManifestCommand(program: Command, context: CommandContext): void {
   const manifest = program.command("manifest").description("check provider manifests");
@@ -100,7 +101,7 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
         const { buildId, models, deployments } = loaded.catalog;
         const { out } = pickTexts(flags);
         if (out !== undefined) {
-          writeFileSync(out, `${JSON.stringify({ buildId, models, deployments }, printable, 2)}\n`);
+          writeWhole(out, `${JSON.stringify({ buildId, models, deployments }, printable, 2)}\n`);
         }
         const { notes, leftOut } = loaded;
         const built = { ok: true, build_id: buildId, models: models.length };

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 
 import type { Command } from "commander";
 
@@ -30,6 +30,7 @@ import {
 } from "./command-context.ts";
 import { toValues } from "./manifest-init/init-flags.ts";
 import { readSourceFile, splitSource } from "./read-source-file.ts";
+import { writeWhole } from "./replace-file.ts";
 
 export function addManifestImportCommand(manifest: Command, context: CommandContext): void {
   manifest
@@ -147,7 +148,7 @@ function place(
   // would stage.
   const isKept = !ok && existsSync(out);
   const file = toOutput || text === undefined || isKept ? null : out;
-  if (file !== null && text !== undefined) writeFileSync(file, text);
+  if (file !== null && text !== undefined) writeWhole(file, text);
   const sha256 = manifest?.catalog_source?.sha256 ?? null;
   const inJson = toOutput && manifest !== undefined ? { manifest } : {};
   const outcome = { listed, staged, skipped, notes };

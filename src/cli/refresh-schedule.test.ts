@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { beforeEach, expect, test, vi } from "vitest";
 
 import { newFolder } from "../../test/support/run-folder.ts";
-import { readRefreshState } from "../app/index.ts";
+import { readRefreshState, writeRefreshState } from "../app/index.ts";
 import { type Change, type ChangeLog, readRawJson } from "../kernel/index.ts";
 import type { Manifest } from "../catalog/index.ts";
 import { findHead, importListings, isImportable } from "../listing-tools/index.ts";
@@ -210,6 +210,15 @@ test("a refresh runs when it is due, and not again before", async () => {
   listsAt(0.5);
   await startRefreshes(schedule()).close();
   expect(noted).toHaveLength(1);
+});
+
+test("a refresh does not wait for a time that a wrong clock stored", async () => {
+  writeManifest(2);
+  const data = join(folder, "data");
+  writeRefreshState(data, { atMs: NOW_MS + 365 * 86_400_000, waits: [] });
+  const running = startRefreshes(schedule());
+  await vi.waitFor(() => expect(readRefreshState(data)?.atMs).toBe(NOW_MS));
+  await running.close();
 });
 
 test("a data folder that cannot be written fails the refresh, and the server keeps running", async () => {

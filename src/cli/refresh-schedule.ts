@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
@@ -26,6 +26,7 @@ import {
 } from "./manifest-refresh-command.ts";
 import { shellWord } from "./manifest-init/init-flags.ts";
 import { readSourceFile, type SourceFile } from "./read-source-file.ts";
+import { writeWhole } from "./replace-file.ts";
 
 export interface RefreshSchedule {
   readonly config: Pick<Config, "refreshEvery" | "refreshSources" | "manifestsDir" | "dataDir">;
@@ -59,8 +60,12 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
   let isBusy = false;
   let tryAgainMs = -Infinity;
   const look = (): void => {
+    const nowMs = clock.nowMs();
+    const everyMs = hours * HOUR_MS;
     const lastMs = readRefreshState(config.dataDir)?.atMs ?? -Infinity;
-    if (isBusy || clock.nowMs() < Math.max(lastMs + hours * HOUR_MS, tryAgainMs)) return;
+    // A time more than an interval ahead was stored while the clock was ahead.
+    const isAhead = (dueMs: number): boolean => nowMs < dueMs && dueMs <= nowMs + everyMs;
+    if (isBusy || isAhead(lastMs + everyMs) || isAhead(tryAgainMs)) return;
     isBusy = true;
     last = refreshNow(schedule, stop.signal)
       .catch((fault: unknown) => {
@@ -151,8 +156,7 @@ async function readKept(
       throw new UsageFault(`${url}: has less than half of ${last}; remove that copy to take it`);
     }
     const name = `${from}-${file.dated}.json`;
-    writeFileSync(join(folder, `${name}.new`), file.bytes);
-    renameSync(join(folder, `${name}.new`), join(folder, name));
+    writeWhole(join(folder, name), file.bytes);
     for (const old of kept) if (old !== name) rmSync(join(folder, old), { force: true });
     return file;
   } catch (fault) {

@@ -1,15 +1,13 @@
 import {
-  closeSync,
-  fsyncSync,
-  openSync,
+  existsSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 
@@ -17,7 +15,7 @@ import { type CommandIo, UsageFault } from "./command-context.ts";
 
 /**
  * Writes pieces to standard output, or to a new file that only its owner can read, because exports
- * name customers. A failure leaves no file, because a partial export looks like a complete one.
+ * name customers. It gets its name once it is complete, because a part looks like the whole.
  */
 export async function writeOut(
   { stdout }: Pick<CommandIo, "stdout">,
@@ -26,11 +24,20 @@ export async function writeOut(
 ): Promise<void> {
   // A pipeline waits for a slow reader, because an export may not fit into memory.
   if (out === undefined) return await pipeline(pieces, stdout, { end: false });
-  const file = await open(out, "wx", 0o600);
+  const refuseTaken = (): void => {
+    if (!existsSync(out)) return;
+    throw new UsageFault(`${out}: is there already, and is not replaced; name another file`);
+  };
+  refuseTaken();
+  const partial = `${out}.${process.pid}.partial`;
+  await rm(partial, { force: true });
+  const file = await open(partial, "wx", 0o600);
   try {
     await pipeline(pieces, file.createWriteStream({ flush: true }));
+    refuseTaken();
+    await rename(partial, out);
   } catch (fault) {
-    await rm(out, { force: true });
+    await rm(partial, { force: true });
     throw fault;
   }
 }
@@ -45,30 +52,46 @@ export interface Replacement {
  * beforehand; if one of the files was edited in the meantime, none is replaced.
  */
 export function replaceFiles(all: readonly Replacement[]): void {
-  const targets = all.map((each) => {
-    const path = realpathSync(each.read.file);
+  putInPlace(
+    all.map(({ read, text }) => ({ file: read.file, text })),
+    () => {
+      const edited = all.find(({ read }) => readFileSync(read.file, "utf8") !== read.text);
+      if (edited === undefined) return;
+      throw new UsageFault(`${edited.read.file}: was edited while it was refreshed; run it again`);
+    },
+  );
+}
+
+/** Writes a new file, or replaces one: if the disk is full, what was there stays. */
+export function writeWhole(file: string, text: string | Uint8Array, mode = 0o666): void {
+  // A device or a pipe has no earlier text, and cannot be replaced.
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) writeFileSync(file, text);
+  else putInPlace([{ file, text, mode }]);
+}
+
+function putInPlace(
+  all: readonly {
+    readonly file: string;
+    readonly text: string | Uint8Array;
+    readonly mode?: number;
+  }[],
+  check?: () => void,
+): void {
+  const targets = all.map(({ file, text, mode }) => {
+    const isThere = existsSync(file);
+    const path = isThere ? realpathSync(file) : file;
     // The draft's name does not end in `.json`, so no reader takes it for a manifest.
-    return { ...each, path, draft: join(dirname(path), `.${basename(path)}.${process.pid}.new`) };
+    const draft = join(dirname(path), `.${basename(path)}.${process.pid}.new`);
+    return { text, path, draft, mode: isThere ? statSync(path).mode : mode };
   });
   try {
-    for (const each of targets) writeDraft(each);
+    for (const { draft, text, mode } of targets) {
+      writeFileSync(draft, text, { flag: "wx", mode, flush: true });
+    }
+    check?.();
     for (const { draft, path } of targets) renameSync(draft, path);
   } catch (fault) {
     for (const { draft } of targets) rmSync(draft, { force: true });
     throw fault;
-  }
-}
-
-function writeDraft(target: Replacement & Readonly<Record<"path" | "draft", string>>): void {
-  const { read, text, path, draft } = target;
-  const handle = openSync(draft, "wx", statSync(path).mode);
-  try {
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-  if (readFileSync(path, "utf8") !== read.text) {
-    throw new UsageFault(`${read.file}: was edited while it was refreshed; run it again`);
   }
 }

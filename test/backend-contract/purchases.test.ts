@@ -263,6 +263,27 @@ test("only one process gets the permit for a run, and the next permit is given a
   expect(await store.claimRun("test", nowMs + MINUTE_MS, MINUTE_MS)).toBe(true);
 });
 
+test("a run, a check or a purchase by a host with a clock far ahead does not hold up the next ones", async () => {
+  const nowMs = systemClock.nowMs();
+  const aheadMs = nowMs + 365 * 24 * 60 * MINUTE_MS;
+  const claim = (atMs: number): Promise<boolean> => store.claimRun("ahead", atMs, MINUTE_MS);
+  expect([await claim(aheadMs), await claim(nowMs), await claim(nowMs)]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  await backend.query("update purchase set checked_at = 'infinity'");
+  const orgId = await newOrg();
+  for (const _ of [1, 2, 3, 4, 5]) await begin(orgId, 5n, nowMs - aheadMs);
+  const purchaseId = await begin(orgId, 5n, 20 * MINUTE_MS);
+  const take = async (atMs: number): Promise<string[]> => {
+    const range = { beforeMs: atMs - 30_000, sinceMs: nowMs - 60 * MINUTE_MS, nowMs: atMs };
+    return (await store.takeUnfinished({ ...range, limit: 10 })).map((each) => each.purchaseId);
+  };
+  await take(aheadMs);
+  expect(await take(nowMs + MINUTE_MS)).toContain(purchaseId);
+});
+
 test("a handled payment event is remembered until events of its age are deleted", async () => {
   expect(await store.isEventDone("evt_1")).toBe(false);
   await store.markEventDone({ eventId: "evt_1", kind: "refund.created" });

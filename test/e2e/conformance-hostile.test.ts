@@ -36,7 +36,7 @@ interface Hosted {
 /** Runs all checks against a provider that answers with `handler`. */
 async function runAgainstHost(
   handler: Handler,
-  more: { readonly timeoutMs?: number; readonly allowPrivate?: boolean } = {},
+  more: Pick<Parameters<typeof runListing>[0], "timeoutMs" | "allowPrivate" | "checks"> = {},
 ): Promise<Hosted> {
   const calls: string[] = [];
   let bytesSent = 0;
@@ -143,11 +143,20 @@ describe.concurrent("a run against a hostile provider ends with a verdict", () =
     expect(bytesSent).toBeLessThan(2 * 1024 ** 3);
   });
 
+  test.each<[string, Handler]>([
+    ["never answers", () => undefined],
+    ["breaks every connection", ({ request }) => request.socket.destroy()],
+  ])("and counts the worst case of what was sent to one that %s", async (_what, answer) => {
+    const { report, calls } = await runAgainstHost(answer, { checks: ["C1"] });
+    expect(calls.length).toBeGreaterThan(0);
+    expect(Number(report.spend_usd)).toBeGreaterThan(0);
+  });
+
   test("a provider at a private address is not called unless that is allowed", async () => {
     const handler: Handler = ({ response }) => response.writeHead(200, JSON_TYPE).end("{}");
     const { report, calls } = await runAgainstHost(handler, { allowPrivate: false });
     expect(report.verdict).not.toBe("pass");
-    expect(calls).toEqual([]);
+    expect([calls, report.spend_usd]).toEqual([[], "0.000000"]);
   });
 });
 

@@ -27,7 +27,7 @@ export interface TopUpView extends Pick<
   "rule" | "pause" | "monthMicroUsd" | "hasOpenPurchase"
 > {
   readonly card: ShownCard | undefined;
-  /** True if a checkout that only saves a card was opened and its outcome is not known yet. */
+  /** True if a checkout that saves a card was opened and its outcome is not known yet. */
   readonly isCardPending: boolean;
 }
 

@@ -231,9 +231,9 @@ export class PostgresPurchaseStore {
 
   /** Returns claims that are not final, those never checked first, and marks them as checked. */
   async takeOpenClaims(
-    asked: Readonly<Record<"sinceMs" | "nowMs" | "limit", number>>,
+    asked: Readonly<Record<"sinceMs" | "limit", number>>,
   ): Promise<readonly OpenClaim[]> {
-    const values = [...[asked.sinceMs, asked.nowMs].map(toDate), asked.limit];
+    const values = [toDate(asked.sinceMs), asked.limit];
     return await readRows(this.#pool, openClaimColumns, TAKE_OPEN_CLAIMS_SQL, values);
   }
 
@@ -251,12 +251,17 @@ export class PostgresPurchaseStore {
     await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
   }
 
-  /** Returns true to only one process per `everyMs`, which then does the scheduled work `name`. */
+  /**
+   * Returns true to only one process per `everyMs`, which then does the scheduled work `name`. A
+   * time beyond two intervals was stored by a host whose clock was ahead, and is not waited for.
+   */
   async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
+    const times = [nowMs, nowMs + everyMs, nowMs + 2 * everyMs].map(toDate);
     const result = await this.#pool.query(
       `insert into billing_schedule as t (name, next_at) values ($1, $3)
-      on conflict (name) do update set next_at = excluded.next_at where t.next_at <= $2`,
-      [name, new Date(nowMs), new Date(nowMs + everyMs)],
+      on conflict (name) do update set next_at = excluded.next_at
+      where t.next_at <= $2 or t.next_at > $4`,
+      [name, ...times],
     );
     return result.rowCount === 1;
   }
@@ -328,12 +333,14 @@ function claimFacts({ claimId, kind, amountMicroUsd }: PurchaseClaim, row: Claim
   return { claim: claimId, kind, amount_usd, is_reversed: row.is_reversed, is_over: row.is_over };
 }
 
-// Concurrent purchases may together exceed the limit: it only has to stop floods.
+// Concurrent purchases may together exceed the limit: it only has to stop floods. One that a host
+// with a clock ahead dated after the end of this one does not count.
 const CREATE_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
     expires_at)
   select $1, $2, $3::bigint, $3::bigint / 10000, $4, $5, $6
-  where (select count(*) from purchase where org_id = $2 and created_at > $7) < $8`;
+  where (select count(*) from purchase where org_id = $2 and created_at > $7 and created_at < $6)
+    < $8`;
 
 const RECOVER_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
@@ -347,13 +354,13 @@ const TAKE_UNFINISHED_SQL = takeRowsSql("purchase", "purchase_id", {
       and created_at > $3::timestamptz - interval '1 day'))
     and (checked_at is null or checked_at <= $1)
     order by checked_at nulls first, created_at limit $4`,
-  set: "checked_at = $3",
+  set: "checked_at = now()",
 });
 
 const TAKE_OPEN_CLAIMS_SQL = takeRowsSql("purchase_claim", "claim_id", {
   due: `where not is_over and created_at >= $1
-    order by checked_at nulls first, claim_id limit $3`,
-  set: "checked_at = $2",
+    order by checked_at nulls first, claim_id limit $2`,
+  set: "checked_at = now()",
   returning: "t.claim_id, kind",
 });
 

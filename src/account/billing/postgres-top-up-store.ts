@@ -203,11 +203,10 @@ export class PostgresTopUpStore {
   async takeOpen(asked: {
     readonly isTestMoney: boolean;
     readonly beforeMs: number;
-    readonly nowMs: number;
     readonly limit: number;
   }): Promise<readonly TopUpCharge[]> {
-    const { isTestMoney, beforeMs, nowMs, limit } = asked;
-    const values = [isTestMoney, new Date(beforeMs), new Date(nowMs), limit];
+    const { isTestMoney, beforeMs, limit } = asked;
+    const values = [isTestMoney, new Date(beforeMs), limit];
     const taken = await this.#pool.query<{ purchase_id: string }>(sql.TAKE_OPEN, values);
     const ids = taken.rows.map((row) => row.purchase_id);
     return ids.length === 0 ? [] : await selectCharges(this.#pool, ids);

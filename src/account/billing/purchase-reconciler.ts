@@ -97,7 +97,7 @@ export class PurchaseReconciler {
     const isDone =
       (await this.#onEach(this.#recentClaims(nowMs), named, (claim) => service.takeClaim(claim))) &&
       (await this.#onEach(
-        await store.takeOpenClaims({ sinceMs, nowMs, limit: OPEN_CLAIMS_PER_ROUND }),
+        await store.takeOpenClaims({ sinceMs, limit: OPEN_CLAIMS_PER_ROUND }),
         named,
         async (claim) => {
           const update = await payments.claim(claim);

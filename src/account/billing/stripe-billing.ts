@@ -126,7 +126,8 @@ export class StripeBilling {
     const problem = amountProblem(wanted.amountMicroUsd, this.#options.bounds);
     if (problem !== undefined) throw new PurchaseFault("bad_amount", problem);
     const purchase = await this.#create(wanted, by);
-    const { purchaseId } = purchase;
+    const { purchaseId, isTestMoney } = purchase;
+    const { topUpStore } = this.#options;
     const page = (path: string): string => orgPage(this.#options.consoleUrl(), path, wanted.orgId);
     const { backTo = "billing", company } = wanted;
     const next = backTo === "welcome" ? "?next=welcome" : "";
@@ -144,6 +145,7 @@ export class StripeBilling {
           )
         : await this.#parts.payments.openCheckout(purchase, visit);
       await this.#options.store.attachSession(purchaseId, sessionId);
+      if (savesCard) await topUpStore.beginSetup(wanted.orgId, isTestMoney, sessionId);
       return { purchase, checkoutUrl: url };
     } catch (fault) {
       this.#options.log.warn({ purchaseId, err: fault }, "a checkout could not be created");

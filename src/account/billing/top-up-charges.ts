@@ -61,10 +61,8 @@ export class TopUpCharges {
   /** Ends open purchases and starts due ones. Row locks let several instances call it at once. */
   async round(isClosed: () => boolean = () => false): Promise<void> {
     const { topUps, isTestMoney, isOn, detachRemoved, clock } = this.#deps;
-    const nowMs = clock.nowMs();
-    const beforeMs = nowMs - ASK_PAUSE_MS;
-    const asked = { isTestMoney, beforeMs, nowMs, limit: REPAIRED_PER_ROUND };
-    const open = await topUps.takeOpen(asked);
+    const beforeMs = clock.nowMs() - ASK_PAUSE_MS;
+    const open = await topUps.takeOpen({ isTestMoney, beforeMs, limit: REPAIRED_PER_ROUND });
     await this.#onEach(open, (charge) => this.#repair(charge), isClosed);
     if (isOn) await this.#onEach(this.#started(), (charge) => this.#sendFirst(charge), isClosed);
     await detachRemoved();

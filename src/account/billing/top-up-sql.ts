@@ -1,6 +1,9 @@
 import { takeRowsSql } from "../../kernel/index.ts";
 
-/** The least time between two automatic purchases of an organization. */
+/**
+ * The least time between two automatic purchases of an organization. One that is dated further
+ * ahead than this was made by a host whose clock was ahead, and does not hold up the next one.
+ */
 const GAP = "interval '5 minutes'";
 
 /**
@@ -116,6 +119,7 @@ export const DUE = `
     and not exists (
       select from top_up t where t.org_id = r.org_id
         and t.created_at > $2::timestamptz - ${GAP}
+        and t.created_at <= $2::timestamptz + ${GAP}
     )
     and ${monthSum("r.org_id", "$1", "$3")} + r.amount <= r.month_max
     and not exists (select from books_alarm where ended_in_life is null)
@@ -132,7 +136,7 @@ export const INSERT_PURCHASE = `
 
 export const INSERT_TOP_UP = `
   insert into top_up (purchase_id, org_id, micro_usd, customer_id, card_id, created_at, checked_at)
-  values ($1, $2, $3, $4, $5, $6, $6)`;
+  values ($1, $2, $3, $4, $5, $6, now())`;
 
 export const SELECT_CHARGE = `
   select t.purchase_id, t.org_id, p.cents, p.is_test_money, t.customer_id, t.card_id, t.created_at,
@@ -146,8 +150,8 @@ export const SELECT_CHARGE = `
 export const TAKE_OPEN = takeRowsSql("top_up", "purchase_id", {
   due: `join purchase p using (purchase_id) where p.state in ('created', 'pending') and p.is_test_money = $1
     and (t.checked_at is null or t.checked_at <= $2)
-    order by t.checked_at nulls first limit $4`,
-  set: "checked_at = $3",
+    order by t.checked_at nulls first limit $3`,
+  set: "checked_at = now()",
 });
 
 export const RECOVER = `

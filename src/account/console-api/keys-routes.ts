@@ -7,6 +7,7 @@ import {
   planLimitChange,
   type PlannedChange,
   ReportTimeout,
+  type StoredLimit,
 } from "../../gateway/index.ts";
 import {
   type CapPeriod,
@@ -26,7 +27,7 @@ import type { CreatedKey, Key, KeyList, keyRoutes, RotatedKey } from "./contract
 import type { Acting, Call, Handlers } from "./handler.ts";
 import { readName, requireOrg } from "./read-values.ts";
 import { readKeyFields } from "./read-key.ts";
-import { presentKey, type LimitContext } from "./present-key.ts";
+import { presentKey, type LimitContext, type ShownActivity } from "./present-key.ts";
 
 /** Routes for the organization's keys. Managed keys are in no answer and cannot be found by id. */
 export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoutes> {
@@ -133,9 +134,10 @@ async function createKey(
   if (name instanceof ConsoleRefusal) return name;
   const { isOperator = false }: Acting = session;
   // The `rpm` that an operator requests becomes the key's ceiling.
-  const own = findRequestsPerMinuteCeiling(origin);
-  const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;
-  const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await loadLimitContext(deps, session));
+  const usual = findRequestsPerMinuteCeiling(origin);
+  const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? usual) : usual;
+  const context = await loadLimitContext(deps, session);
+  const ceiling = ceilingOfNew(requestsPerMinuteCeiling, context);
   const { rpm = ceiling } = wanted;
   if (rpm > ceiling && !isOperator) {
     return invalidField(
@@ -152,8 +154,11 @@ async function createKey(
     ? await accounts.createKey(newKey, by)
     : await accounts.createOwnKey(newKey, by);
   if (key === "too_many") return TOO_MANY_KEYS;
-  if (rpm < ceiling) await limitNewKey(deps, key, rpm, by);
-  return { secret, key: await show(deps, session, key) };
+  const own = rpm < ceiling ? [await limitNewKey(deps, key, rpm, by)] : [];
+  const limits = [...context.limits, ...own];
+  // Nothing is read from here on: if a read failed, nobody would get the secret.
+  const unused = { ...UNUSED, periods: [], nowMs: deps.clock.nowMs() };
+  return { secret, key: presentKey(key, { ...context, limits }, unused) };
 }
 
 function ceilingOfNew(own: number, { limits, limitDefaults }: LimitContext): number {
@@ -166,13 +171,14 @@ async function limitNewKey(
   key: KeySummary,
   rpm: number,
   by: ChangedBy,
-): Promise<void> {
+): Promise<StoredLimit> {
   const { orgId, keyId } = key;
   try {
     const target = { source: "self", scope: "key", keyId } as const;
     const change = { requestsPerMinute: rpm };
     const stored = await deps.rules.changeLimit(orgId, target, change, by);
     assert(stored !== undefined, "a limit of a key that was just made can be stored");
+    return stored;
   } catch (fault) {
     await deps.accounts.editKeys(orgId, [keyId], { disable: true }, by);
     throw fault;
@@ -232,6 +238,9 @@ async function rotateKey(
   const known = await deps.accounts.findKey(session.orgId, params.key_id);
   if (known === undefined) return NO_SUCH_KEY;
   if (known.disabledAtMs !== null) return DISABLED;
+  // Read before the change: if a read failed after it, nobody would get the secret, and a retry
+  // would end the one that is in use.
+  const figures = await readFigures(deps, session, known);
   const { grace_hours: hours } = body;
   const { raw: secret, ...stored } = createVirtualKey();
   const oldUntilMs = hours === 0 ? null : deps.clock.nowMs() + hours * HOUR_MS;
@@ -239,7 +248,7 @@ async function rotateKey(
   const edited = await deps.accounts.editKeys(session.orgId, [known.keyId], { rotate }, by);
   const [rotated] = edited ?? [];
   if (rotated === undefined) return NO_SUCH_KEY;
-  const key = await show(deps, session, rotated);
+  const key = presentKey(rotated, ...figures);
   return { secret, old_works_until: instantOrNull(oldUntilMs), key };
 }
 
@@ -261,6 +270,14 @@ async function planRpm(
 }
 
 async function show(deps: OperationDeps, session: Acting, key: KeySummary): Promise<Key> {
+  return presentKey(key, ...(await readFigures(deps, session, key)));
+}
+
+async function readFigures(
+  deps: OperationDeps,
+  session: Acting,
+  key: KeySummary,
+): Promise<readonly [LimitContext, ShownActivity]> {
   const { orgId, keyId } = key;
   const [context, periods, month, lastUsedAtMs] = await Promise.all([
     loadLimitContext(deps, session),
@@ -269,7 +286,7 @@ async function show(deps: OperationDeps, session: Acting, key: KeySummary): Prom
     readLastUse(deps, key),
   ]);
   const used = { lastUsedAtMs, periods, spentMonthMicroUsd: month.spentMicroUsd };
-  return presentKey(key, context, { ...used, nowMs: deps.clock.nowMs() });
+  return [context, { ...used, nowMs: deps.clock.nowMs() }];
 }
 
 /** Null also if the journal is slow: after a committed change, the answer must not fail. */

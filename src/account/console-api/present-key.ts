@@ -12,6 +12,7 @@ import {
   instantOrNull,
   isManagedOrigin,
   type MicroUsd,
+  ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import type { PeriodSpend } from "../../ledger/index.ts";
 import { present } from "./present.ts";
@@ -23,7 +24,7 @@ export interface LimitContext {
   readonly limitDefaults: LimitDefaults;
 }
 
-interface ShownActivity {
+export interface ShownActivity {
   readonly lastUsedAtMs: number | null;
   readonly spentMonthMicroUsd: MicroUsd;
   readonly periods: readonly PeriodSpend[];
@@ -40,6 +41,11 @@ export function presentKey(
   const ceiling = row?.ceilings.requestsPerMinute ?? key.requestsPerMinuteCeiling;
   const own = row?.self.requestsPerMinute ?? null;
   const held = row?.limits.requestsPerMinute ?? ceiling;
+  /** Null for a period without a cap: nothing is counted for it. */
+  const spentIn = (period: PeriodSpend["period"]): string | null => {
+    const { spentMicroUsd = ZERO_MICRO_USD } = periods.find((each) => each.period === period) ?? {};
+    return key.caps[period] === null ? null : formatUsd(spentMicroUsd);
+  };
   return present(Key, key, {
     origin: presentOrigin(key.origin),
     is_expired: isExpired(key, nowMs),
@@ -50,14 +56,9 @@ export function presentKey(
     rpm_effective: Math.min(held, row?.unfundedRequestsPerMinute ?? held),
     ...capsInUsd(key.caps),
     spent_month_usd: formatUsd(spentMonthMicroUsd),
-    spent_week_usd: spentIn(periods, "week"),
-    spent_day_usd: spentIn(periods, "day"),
+    spent_week_usd: spentIn("week"),
+    spent_day_usd: spentIn("day"),
   });
-}
-
-function spentIn(periods: readonly PeriodSpend[], period: PeriodSpend["period"]): string | null {
-  const found = periods.find((each) => each.period === period);
-  return found === undefined ? null : formatUsd(found.spentMicroUsd);
 }
 
 /** Null if only the newest secret works. */

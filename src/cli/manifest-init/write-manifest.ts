@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
 import {
@@ -21,6 +21,7 @@ import {
   readText,
   UsageFault,
 } from "../command-context.ts";
+import { writeWhole } from "../replace-file.ts";
 import { listJsonFiles, SHIPPED_MANIFESTS } from "../../app/index.ts";
 import { findHead, withMargin } from "../../listing-tools/index.ts";
 import { type InitResult, shellWord } from "./init-flags.ts";
@@ -97,9 +98,7 @@ export function keyIssue(
 /** Writes the whole file or nothing: a server that watches the folder never reads half of it. */
 function writeManifest(file: string, text: string): void {
   mkdirSync(dirname(resolve(file)), { recursive: true });
-  const unfinished = `${file}.unfinished`;
-  writeFileSync(unfinished, text);
-  renameSync(unfinished, file);
+  writeWhole(file, text);
 }
 
 export function toManifestPath(config: Config, providerId: string): string {

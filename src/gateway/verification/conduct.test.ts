@@ -78,6 +78,17 @@ test("images given away to two organizations make a listing suspect, but not tho
   expect(found).toMatchObject([{ answers: 1_030, usageMissing: 40 }]);
 });
 
+test("a suspicion that could not be stored is raised again by the next bad answer", () => {
+  const found: LiveBreaches[] = [];
+  const policy = { badPercent: 1, answersMin: 200 };
+  const conduct = new Conduct(policy, (_listing, breaches, putBack) => {
+    found.push(breaches);
+    if (found.length === 1) putBack();
+  });
+  for (let n = 0; n < 202; n += 1) conduct.note(LISTING, "org-1", SUBSTITUTED);
+  expect(found).toMatchObject([{ answers: 200 }, { answers: 201 }]);
+});
+
 test("a listing is never suspect below 200 answers", () => {
   const { found, note } = conductFixture();
   note(199, SUBSTITUTED);

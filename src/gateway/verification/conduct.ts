@@ -71,6 +71,8 @@ class Half implements Share {
   readonly breaches = byBreach(() => 0);
 }
 
+type OnSuspect = (listing: WatchedListing, breaches: LiveBreaches, putBack: () => void) => void;
+
 interface Watched {
   /** The manifest whose answers are counted; under another manifest the counts start again. */
   readonly manifestSha256: string;
@@ -80,17 +82,15 @@ interface Watched {
 
 /**
  * Counts how many of a listing's last 1,000 to 2,000 answers broke a promise. Only counts: sends
- * and refuses no request. The counts of a listing that becomes suspect start again at zero.
+ * and refuses no request. The counts of a listing that becomes suspect start again at zero, unless
+ * they are put back because that could not be stored: the next bad answer then tries it again.
  */
 export class Conduct {
   readonly #policy: ConductPolicy;
-  readonly #onSuspect: (listing: WatchedListing, breaches: LiveBreaches) => void;
+  readonly #onSuspect: OnSuspect;
   readonly #watched = new Map<string, Watched>();
 
-  constructor(
-    policy: ConductPolicy,
-    onSuspect: (listing: WatchedListing, breaches: LiveBreaches) => void,
-  ) {
+  constructor(policy: ConductPolicy, onSuspect: OnSuspect) {
     assert(policy.answersMin <= HALF_WINDOW_ANSWERS, "a window has as many answers as are needed");
     this.#policy = policy;
     this.#onSuspect = onSuspect;
@@ -128,7 +128,8 @@ export class Conduct {
     return watched;
   }
 
-  #judge(listing: WatchedListing, { older, newer }: Watched): void {
+  #judge(listing: WatchedListing, watched: Watched): void {
+    const { older, newer } = watched;
     const all = {
       answers: older.answers + newer.answers,
       bad: older.bad + newer.bad,
@@ -141,7 +142,8 @@ export class Conduct {
     if (!isSuspect(all) || this.#isContradicted(all, { older, newer }, isSuspect)) return;
     this.#watched.delete(listing.id);
     const breaches = byBreach((name) => older.breaches[name] + newer.breaches[name]);
-    this.#onSuspect(listing, { answers: all.answers, ...breaches });
+    const putBack = (): void => void this.#watched.set(listing.id, watched);
+    this.#onSuspect(listing, { answers: all.answers, ...breaches }, putBack);
   }
 
   /**

@@ -56,6 +56,17 @@ test("a waiter for the lock of a living holder waits until it is aborted", async
   expect(await withStartLock(folder, async () => "mine")).toBe("mine");
 });
 
+test("a lock that a full disk refuses leaves no file behind", async () => {
+  const lock = `import { withStartLock } from ${JSON.stringify(join(import.meta.dirname, "start-lock.ts"))};
+    await withStartLock(${JSON.stringify(folder)}, async () => undefined);`;
+  // Files can be made, but not one byte can be written.
+  const full = 'trap "" XFSZ; ulimit -f 0; exec "$0" --import tsx --input-type=module -e "$1"';
+  const env = { ...process.env, TSX_DISABLE_CACHE: "1" };
+  const child = spawn("sh", ["-c", full, process.execPath, lock], { stdio: "ignore", env });
+  expect(await once(child, "exit")).toEqual([1, null]);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 test("work that fails releases the lock", async () => {
   await expect(withStartLock(folder, () => Promise.reject(new Error("broken")))).rejects.toThrow(
     "broken",

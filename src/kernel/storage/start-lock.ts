@@ -31,8 +31,8 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<v
   // A killed process with the same pid may have left this file. It could be a link to the lock, and
   // writing to it would overwrite the lock.
   rmSync(mine, { force: true });
-  writeFileSync(mine, ownIdentity());
   try {
+    writeFileSync(mine, ownIdentity());
     for (let waitedMs = 0; ; waitedMs += POLL_MS) {
       if (tryLink(mine, path)) break;
       dropIfStale(mine, path);

@@ -60,32 +60,43 @@ export function renderScript(commands: readonly PlannedCommand[]): string {
 
 const HEAD = `#!/bin/sh
 # Makes the organizations and keys of a LiteLLM installation.
-# Run it once, with the server up or down.
+# Run it with the server up or down. If it stops, run it again: it goes on from there.
 # The old keys cannot be carried: LiteLLM has only their hashes.
 # Give the new ones to their users.
 set -eu
 umask 077
 : "\${EMAIL:?set EMAIL to the contact address of the organizations}"
 KEYS_FILE=\${KEYS_FILE:-new-keys.tsv}
-set -C
-: > "$KEYS_FILE"
-set +C
+MADE=$KEYS_FILE.made
+if [ ! -e "$MADE" ]; then
+  set -C
+  : > "$KEYS_FILE"
+  set +C
+  : > "$MADE"
+fi
+made() { sed -n "s/^$1=//p" "$MADE"; }
 tm() { \${TOKENMARKET:-tokenmarket} "$@"; }
 field() {
   node -e 'let t="";process.stdin.on("data",(d)=>(t+=d)).on("end",()=>console.log(process.argv[1].split(".").reduce((v,k)=>v[k],JSON.parse(t))))' "$1"
 }`;
 
-const TAIL = `echo "the new keys are in $KEYS_FILE; only its owner can read it" >&2`;
+const TAIL = `rm "$MADE"
+echo "the new keys are in $KEYS_FILE; only its owner can read it" >&2`;
 
 function renderLine({ args, saves, newKeyOf }: PlannedCommand): string {
   const command = `tm ${args.map(shellWord).join(" ")}`;
   if (saves === undefined) return `${command} >/dev/null`;
-  const answer = `ANSWER=$(${command})`;
-  const saved = `${saves.as}=$(printf '%s' "$ANSWER" | field ${saves.field})`;
-  if (newKeyOf === undefined) return `${answer}\n${saved}`;
   const key = `"$(printf '%s' "$ANSWER" | field secret)"`;
-  const line = `printf '%s\\t%s\\t%s\\n' ${quoteShell(newKeyOf)} "$${saves.as}" ${key}`;
-  return `${answer}\n${saved}\n${line} >>"$KEYS_FILE"`;
+  const toKeys = `printf '%s\\t%s\\t%s\\n' ${quoteShell(newKeyOf ?? "")} "$${saves.as}" ${key}`;
+  return [
+    `${saves.as}=$(made ${saves.as})`,
+    `if [ -z "$${saves.as}" ]; then`,
+    `ANSWER=$(${command})`,
+    `${saves.as}=$(printf '%s' "$ANSWER" | field ${saves.field})`,
+    ...(newKeyOf === undefined ? [] : [`${toKeys} >>"$KEYS_FILE"`]),
+    `echo "${saves.as}=$${saves.as}" >>"$MADE"`,
+    "fi",
+  ].join("\n");
 }
 
 function shellWord(argument: CommandArgument): string {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -124,11 +124,12 @@ describe("the script that creates the accounts", () => {
   const fileOf = (name: string): string => join(folder, name);
 
   /** Runs the script with a program that notes its arguments and answers like the real one. */
-  function run(script: string): { status: number | null; output: string } {
+  function run(script: string, failsAt = ""): { status: number | null; output: string } {
     writeFileSync(
       fileOf("program.mjs"),
       `import { appendFileSync } from "node:fs";
        const args = process.argv.slice(2);
+       if (args.join(" ").includes(process.env["FAILS_AT"] || "\\0")) process.exit(1);
        appendFileSync(${JSON.stringify(fileOf("log"))}, JSON.stringify(args) + "\\n");
        console.log(JSON.stringify({ org_id: "org_1", secret: "tm_vk_new", key: { key_id: "key_1" } }));`,
     );
@@ -139,6 +140,7 @@ describe("the script that creates the accounts", () => {
       env: {
         PATH: process.env["PATH"] ?? "",
         EMAIL: "ops@example.com",
+        FAILS_AT: failsAt,
         KEYS_FILE: fileOf("keys.tsv"),
         TOKENMARKET: `${process.execPath} ${fileOf("program.mjs")}`,
       },
@@ -177,5 +179,26 @@ describe("the script that creates the accounts", () => {
     expect(run(script).status).not.toBe(0);
     expect(readFileSync(fileOf("log"), "utf8")).toBe(log);
     expect(readFileSync(fileOf("keys.tsv"), "utf8")).toBe(written);
+  });
+
+  test("goes on where it stopped when it is run again, and makes no organization or key twice", () => {
+    for (const name of ["log", "keys.tsv"]) rmSync(fileOf(name), { force: true });
+    const keys = ["web", "late"].map((name) => ({ name, limits: {} }));
+    const org = { name: "Acme", ref: "litellm-t1", limits: {}, keys };
+    const script = renderScript(accountCommands([org, { ...org, name: "Beta", keys: [] }]));
+    expect(run(script, "--name=late").status).not.toBe(0);
+    expect(run(script, "Beta").status).not.toBe(0);
+    expect(run(script).status).toBe(0);
+    const calls = readFileSync(fileOf("log"), "utf8").trim().split("\n");
+    expect(calls.map((line) => (JSON.parse(line) as string[]).slice(0, 2).join(" "))).toEqual([
+      "org create",
+      "key create",
+      "key create",
+      "org create",
+    ]);
+    const line = (name: string): string => `Acme / ${name}\tkey_1\ttm_vk_new\n`;
+    expect(readFileSync(fileOf("keys.tsv"), "utf8")).toBe(line("web") + line("late"));
+    expect(run(script).status).not.toBe(0);
+    expect(readdirSync(folder)).not.toContain("keys.tsv.made");
   });
 });

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { TopUpFault, type TopUpView } from "../../../src/account/billing/billing.ts";
+import { StripeCards } from "../../../src/account/billing/stripe-cards.ts";
 import { StripePayments } from "../../../src/account/billing/stripe-payments.ts";
 import type { TopUps } from "../../../src/account/billing/stripe-top-ups.ts";
 import type { TopUpRule } from "../../../src/account/billing/top-up-store.ts";
@@ -234,6 +235,22 @@ describe("a rule of automatic top-up", () => {
   });
 });
 
+test.each([
+  ["its charge", async () => void (await decide(fixture, "pur_ahead"))],
+  ["the next one", async () => await spend().then(() => rounds(fixture))],
+])(
+  "a top-up that a host with a clock a day ahead started does not hold up %s",
+  async (_, start) => {
+    orgId = await orgWithRule(fixture);
+    fixture.clock.moveOn(DAY_MS);
+    await start();
+    const before = charges();
+    fixture.clock.moveOn(-DAY_MS + MINUTE_MS);
+    await rounds(fixture);
+    expect(charges()).toBe(before + 1);
+  },
+);
+
 describe("a charge that fails", () => {
   test.each([
     ["0341", "card_declined"],
@@ -297,6 +314,21 @@ describe("a top-up without payment events", () => {
     const metadata = { purchase_id: "pur_dead" };
     expect([...deaf.checkout.book.payments.values()]).toMatchObject([{ metadata }]);
     expect(await deaf.broken()).toEqual([]);
+  });
+
+  test("finds the card that a paid checkout saved, although it could not be read at the payment", async () => {
+    orgId = await deaf.newOrg();
+    const [billing] = deaf.billings;
+    const wanted = { orgId, amountMicroUsd: usd(20), email: "o@example.com", savesCard: true };
+    const { purchase, checkoutUrl } = await billing.startPurchase(wanted, testOperator);
+    await fetch(`${checkoutUrl}/pay`, { method: "POST", redirect: "manual" });
+    const asked = vi.spyOn(StripeCards.prototype, "cardOf");
+    asked.mockRejectedValueOnce(new Error("no answer"));
+    const paid = await billing.checkPurchase(orgId, purchase.purchaseId);
+    asked.mockRestore();
+    expect(paid?.state).toBe("paid");
+    const { card, isCardPending } = await topUpsOf(deaf).read(orgId);
+    expect([card?.last4, isCardPending]).toEqual(["4242", false]);
   });
 
   test("is not charged after its rule was turned off, and its purchase expires", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
@@ -304,3 +304,36 @@ describe("a key that is rotated", () => {
     expect([await statusOf(third), await statusOf(fourth)]).toEqual([200, 200]);
   });
 });
+
+test.each([
+  ["a new key", "createOwnKey", () => "POST /api/console/keys"],
+  ["a rotated key", "editKeys", (id: string) => `POST /api/console/keys/${id}/rotate`],
+] as const)(
+  "the secret of %s is in the answer, with its figures, although every read after its commit fails",
+  async (_, verb, route) => {
+    const settings = { name: "first", rpm: 9, cap_day_usd: "2" };
+    const { id } = await newKey(bob, settings);
+    const { accountStore, rulesStore, recordStore } = fixture.gateway.backend;
+    const commit = accountStore[verb].bind(accountStore) as (...args: unknown[]) => Promise<never>;
+    vi.spyOn(accountStore, verb).mockImplementationOnce(async (...args: unknown[]) => {
+      const committed = await commit(...args);
+      const down = new Error("the store is down");
+      vi.spyOn(accountStore, "findOrg").mockRejectedValue(down);
+      vi.spyOn(rulesStore, "listLimits").mockRejectedValue(down);
+      vi.spyOn(recordStore, "periodSpend").mockRejectedValue(down);
+      vi.spyOn(recordStore, "monthSpend").mockRejectedValue(down);
+      return committed;
+    });
+    const body = verb === "editKeys" ? { grace_hours: 1 } : settings;
+    const answer = await bob.ask(route(id), { body });
+    vi.restoreAllMocks();
+    expect(answer.status, answer.text).toBe(200);
+    expect(at(answer.json, "key")).toMatchObject({
+      rpm: 9,
+      spent_month_usd: "0.000000",
+      spent_week_usd: null,
+      spent_day_usd: "0.000000",
+    });
+    expect(await statusOf(textAt(answer.json, "secret"))).toBe(200);
+  },
+);

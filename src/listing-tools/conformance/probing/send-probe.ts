@@ -183,10 +183,19 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
   }
 }
 
-/** A 2xx without usage or, if that decides, without a cost, counts as the worst-case cost. */
+/** Begins the reason of a failure before the request was sent. */
+const NOT_SENT = /^(refused|dns|tls)\b/;
+
+/**
+ * A 2xx without usage or, if that decides, without a cost, counts as the worst-case cost, and so
+ * does a request that was sent and got no answer: the provider may bill it.
+ */
 function computeCost({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
-  const { upstreamStatus, bridge } = result;
-  if (upstreamStatus === null || upstreamStatus >= 300) return ZERO_MICRO_USD;
+  const { upstreamStatus, bridge, failure } = result;
+  if (upstreamStatus === null) {
+    return NOT_SENT.test(failure?.reason ?? "") ? ZERO_MICRO_USD : worstMicroUsd;
+  }
+  if (upstreamStatus >= 300) return ZERO_MICRO_USD;
   if (deployment.billing === "reported_cost") {
     const reported = parseUsdToPico(bridge?.reportedCostUsd ?? "");
     return reported === undefined ? worstMicroUsd : ceilToMicroUsd(reported);
