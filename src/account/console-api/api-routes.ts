@@ -246,7 +246,7 @@ function consoleHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers {
   return {
     ...sessionHandlers(deps, gates),
     ...memberHandlers(deps),
-    ...keyHandlers(deps),
+    ...keyHandlers({ ...deps, reads: gates.reads }),
     ...billingHandlers(deps),
     ...statementHandlers(deps),
     ...alertHandlers(deps),
