@@ -117,6 +117,18 @@ test("a cap change waits for the lock of its wallet", async () => {
   expect(await change).toBe(true);
 });
 
+test("a monthly and a first daily cap set together leave the wallet free while the week is counted", async () => {
+  const org = await newOrg();
+  await blocker.query("lock table attempt");
+  const caps = { month: microUsd(500n), day: microUsd(100n) };
+  const { orgId, keyId } = org;
+  const edit = backend.accountStore.editKeys(orgId, [keyId], { caps }, testOperator);
+  await waitingFor(1);
+  expect(await backend.query(...lockWallet(org, "nowait"))).toHaveLength(1);
+  await blocker.query("commit");
+  expect(await edit).toMatchObject([{ caps }]);
+});
+
 /** Begins to credit the organization, by one of the two ways in which it can get credit. */
 function credit({ orgId }: Org, way: "a grant" | "a purchase"): Promise<unknown> {
   const amountMicroUsd = microUsd(5_000_000n);

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { describe, expect, test } from "vitest";
 import {
   MODEL_LIMITS_PER_ORG_MAX,
@@ -6,12 +8,12 @@ import {
 import type { KeyId } from "../../src/kernel/core/ids.ts";
 import type { StoredLimit } from "../../src/gateway/limits/limit-ceilings.ts";
 import { addKey } from "../support/add-key.ts";
-import { callUntil } from "../support/books.ts";
+import { callUntil, until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal } from "../support/refusals.ts";
-import { runSql } from "../support/sql.ts";
+import { openTransaction, readSql, runSql } from "../support/sql.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const PATH = "/api/admission-limits";
@@ -124,6 +126,26 @@ describe("a key that lowers its own limits", () => {
     expect(shared.headers["x-tm-limit-id"]).toBe(`settings-by-keys:${account.orgId}`);
   });
 });
+
+test("changes of limits by keys of an organization whose row is locked keep at most two connections", async () => {
+  const account = await gateway.account("5.00");
+  const { databaseUrl: connectionString } = gateway.config;
+  const row = "select from org where org_id = $1 for update";
+  const holder = await openTransaction({ connectionString }, row, [account.orgId]);
+  const changes = Array.from({ length: 6 }, (_, n) =>
+    setLimit(account, { scope: "key", tpm: n + 1 }),
+  );
+  const countWaiting = async (): Promise<number> =>
+    Number((await readSql(gateway, WAITING_SQL, []))[0]?.["waiting"]);
+  await until("two wait for the row", async () => (await countWaiting()) >= 2);
+  await sleep(300);
+  expect(await countWaiting()).toBeLessThanOrEqual(2);
+  await holder.end();
+  await Promise.all(changes);
+});
+
+const WAITING_SQL = `select count(*)::integer as waiting from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
 
 describe("limits of a model", () => {
   test("apply to that model under that key only, and refusals name the model", async () => {

@@ -28,8 +28,8 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     return await answer(reply, look, (found) => sendPlainPage(reply, 200, show(found)));
   };
   app.get("/alerts/link", async (request, reply) => {
-    const page = askPage(textOf(readQuery(request, "t")));
-    return await use(reply, (hash) => deps.alerts.store.findLink(hash), page);
+    const asking = askPage(textOf(readQuery(request, "t")));
+    return await use(reply, (hash) => deps.alerts.store.findLink(hash), asking);
   });
   app.post("/alerts/link", async (_request, reply) =>
     use(reply, (hash) => deps.alerts.store.useLink(hash), donePage),

@@ -104,7 +104,7 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
         const network = clientNetwork(clientAddress ?? "");
         const call = { ...parts, cookieHeader: request.headers.cookie, network, session, by };
         const work = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
-        const { gate = contract.isSetting === true ? "none" : "rest" } = contract;
+        const { gate = contract.isSetting === true ? "settings" : "rest" } = contract;
         if (gate === "none" || session === undefined) return work();
         return gates[gate].run(gate === "rest" ? session.accountId : session.orgId, work);
       };
@@ -246,7 +246,7 @@ function consoleHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers {
   return {
     ...sessionHandlers(deps, gates),
     ...memberHandlers(deps),
-    ...keyHandlers(deps),
+    ...keyHandlers({ ...deps, reads: gates.reads }),
     ...billingHandlers(deps),
     ...statementHandlers(deps),
     ...alertHandlers(deps),

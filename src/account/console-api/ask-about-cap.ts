@@ -12,6 +12,7 @@ import {
   utcDay,
 } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity-store.ts";
+import type { ConcurrencyGate } from "./concurrency-gate.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { formatDay, formatDollars } from "./present-refusal.ts";
@@ -36,17 +37,31 @@ export async function askAboutCap(
 
 const NAMED_MAX = 3;
 
+interface AskedCaps {
+  readonly caps: Partial<Caps>;
+  readonly confirm: boolean | undefined;
+  readonly keys: readonly Pick<KeySummary, "keyId" | "name">[];
+}
+
+/** Where reports must be read, a route does so in a turn of `reads`; a command has no turns. */
 export async function askAboutCaps(
+  deps: Pick<ConsoleDeps, "records" | "reports" | "clock"> & { readonly reads?: ConcurrencyGate },
+  session: Pick<SignedIn, "orgId">,
+  asked: AskedCaps,
+): Promise<ConsoleRefusal | undefined> {
+  const { confirm = false, caps } = asked;
+  if (confirm) return undefined;
+  const ask = (): Promise<ConsoleRefusal | undefined> => findQuestion(deps, session, asked);
+  const { week = null, day = null } = caps;
+  if (deps.reads === undefined || (week === null && day === null)) return await ask();
+  return await deps.reads.run(session.orgId, ask);
+}
+
+async function findQuestion(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
-  asked: {
-    readonly caps: Partial<Caps>;
-    readonly confirm: boolean | undefined;
-    readonly keys: readonly Pick<KeySummary, "keyId" | "name">[];
-  },
+  { caps, keys }: AskedCaps,
 ): Promise<ConsoleRefusal | undefined> {
-  const { caps, confirm = false, keys } = asked;
-  if (confirm) return undefined;
   const stops: (Stop & { readonly name: string })[] = [];
   for (const { keyId, name } of keys) {
     const stop = await findStop(deps, session, { caps, keyId });
@@ -120,5 +135,5 @@ function question(what: string, { until, spent }: Stop): ConsoleRefusal {
 
 function confirmNeeded(what: string): ConsoleRefusal {
   const message = `${what}. Confirm to set it anyway`;
-  return new ConsoleRefusal(409, "confirm_needed", message);
+  return new ConsoleRefusal(409, "confirm_needed", message, { isCounted: true });
 }

@@ -82,39 +82,53 @@ describe("the work of one organization", () => {
   });
 });
 
-describe("the reads of one account", () => {
+describe("the requests of one account", () => {
   const blocked: object = new Proxy(() => new Promise(() => undefined), { get: () => blocked });
+  const over = (known: object): object =>
+    new Proxy(known, { get: (parts, name) => Reflect.get(parts, name) ?? blocked });
   const of = { accountId: "acct_1", orgId: "org_1" };
   const signedIn = { ...of, role: "owner", isVerified: true, expiresAtMs: 0 };
 
+  const lease = { remainingRequests: 1, remainingTokens: 1, queueMs: 0 };
+  const limits = { claim: () => ({ kind: "claimed", lease }), undo: () => undefined };
+
   test.each([
-    ["GET", "session", "organizations"],
-    ["GET", "settings", "profile"],
-    ["GET", "sessions", "sessions"],
-    ["POST", "organizations/org_2/switch", "switchOrganization"],
+    ["GET", "session", 100, "organizations"],
+    ["GET", "settings", 100, "profile"],
+    ["GET", "sessions", 100, "sessions"],
+    ["POST", "organizations/org_2/switch", 100, "switchOrganization"],
+    ["PATCH", "settings", 60, "renameOrg"],
   ] as const)(
-    "%s %s run two at a time, a hundred wait, and one more is refused",
-    async (method, path, read) => {
+    "%s %s run two at a time, %i wait, and one more is refused",
+    async (method, path, waiting, work) => {
       let asked = 0;
+      const run = async () => await new Promise(() => (asked += 1));
       const identity = {
         readSession: async () => signedIn,
         hasReveal: blocked,
         organizations: blocked,
-        [read]: async () => await new Promise(() => (asked += 1)),
+        [work]: run,
       };
       const known = {
         identity,
+        accounts: over({ renameOrg: run }),
+        limitUse: over({ clock: systemClock, limits }),
         consoleUrl: () => "https://console.example",
         clock: systemClock,
         clientAddresses: { of: () => "198.51.100.7" },
       };
-      const deps = new Proxy(known, { get: (parts, name) => Reflect.get(parts, name) ?? blocked });
       const app = fastify();
-      apiRoutes(app, deps as unknown as ConsoleDeps);
+      app.removeAllContentTypeParsers();
+      app.addContentTypeParser(
+        "*",
+        { parseAs: "buffer" },
+        async (_: unknown, sent: Buffer) => sent,
+      );
+      apiRoutes(app, over(known) as unknown as ConsoleDeps);
       const headers = { origin: "https://console.example", "content-type": "application/json" };
       const url = `/api/console/${path}`;
-      const body = method === "POST" ? { payload: "{}" } : {};
-      const answers = Array.from({ length: 103 }, async () =>
+      const body = method === "GET" ? {} : { payload: '{"name":"Acme"}' };
+      const answers = Array.from({ length: waiting + 3 }, async () =>
         app.inject({ method, url, headers, ...body }),
       );
       expect((await Promise.race(answers)).statusCode).toBe(429);

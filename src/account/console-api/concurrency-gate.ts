@@ -1,4 +1,4 @@
-import { Turns, type TurnsMax } from "../../kernel/index.ts";
+import { SETTINGS_REQUESTS_PER_MINUTE, Turns, type TurnsMax } from "../../kernel/index.ts";
 import { ConsoleRefusal, rateLimited } from "./console-refusal.ts";
 
 const RETRY_AFTER_SECONDS = 5;
@@ -42,6 +42,8 @@ export function openReportGates() {
   return {
     /** For short reads of an account: a page makes many at once, and some do so in many tabs. */
     rest: new ConcurrencyGate({ running: 2, waiting: 100 }),
+    /** For changes of settings: each keeps a connection while it waits for its organization's row. */
+    settings: new ConcurrencyGate({ running: 2, waiting: SETTINGS_REQUESTS_PER_MINUTE }),
     reads: new ConcurrencyGate({ running: 2, waiting: 8 }),
     /** For file downloads: each keeps its turn as long as the client takes to read the file. */
     files: new ConcurrencyGate({ running: 2, waiting: 0 }),

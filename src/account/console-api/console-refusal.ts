@@ -17,7 +17,7 @@ export class ConsoleRefusal {
   readonly field: string | undefined;
   /** Always set for 429 and 503; the default is a minute. */
   readonly retryAfterSeconds: number | undefined;
-  /** True if the refused request cost an e-mail or DNS look-up, and counts as a settings change. */
+  /** True if the refused request cost an e-mail, DNS look-up or report, and counts as a change. */
   readonly isCounted: boolean;
 
   constructor(

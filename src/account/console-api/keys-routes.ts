@@ -21,6 +21,7 @@ import {
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { askAboutCaps } from "./ask-about-cap.ts";
+import type { ConcurrencyGate } from "./concurrency-gate.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
 import type { CreatedKey, Key, KeyList, keyRoutes, RotatedKey } from "./contract/keys.ts";
@@ -29,8 +30,10 @@ import { readName, requireOrg } from "./read-values.ts";
 import { readKeyFields } from "./read-key.ts";
 import { presentKey, type LimitContext, type ShownActivity } from "./present-key.ts";
 
+type KeyDeps = OperationDeps & { readonly reads?: ConcurrencyGate };
+
 /** Routes for the organization's keys. Managed keys are in no answer and cannot be found by id. */
-export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoutes> {
+export function keyHandlers(deps: KeyDeps): Handlers<keyof typeof keyRoutes> {
   const { accounts, reports, clock } = deps;
   return {
     "GET /api/console/keys": ({ session }) => listKeys(deps, session),
@@ -187,7 +190,7 @@ async function limitNewKey(
 
 /** Checks every field before it changes any. */
 async function changeKey(
-  deps: OperationDeps,
+  deps: KeyDeps,
   { session, params, body, by }: Call<"PATCH /api/console/keys/:key_id">,
 ): Promise<Key | ConsoleRefusal> {
   const key = await deps.accounts.findKey(session.orgId, params.key_id);
@@ -210,7 +213,7 @@ async function changeKey(
 }
 
 async function changeKeys(
-  deps: OperationDeps,
+  deps: KeyDeps,
   { session, body, by }: Call<"POST /api/console/keys/change">,
 ): Promise<{ readonly changed: number } | ConsoleRefusal> {
   const edit = await readKeyFields(deps, session, body);

@@ -15,6 +15,7 @@ import {
   ORG_READ_WAIT_MS,
   ORG_READS_MAX,
   ORG_READS_WAITING_MAX,
+  SETTINGS_REQUESTS_PER_MINUTE,
   SMALL_BODY_BYTES_MAX,
   TOKEN_COUNTS_PER_ORG_MAX,
   Turns,
@@ -56,21 +57,9 @@ export function gatewayRoutes(
   ]);
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };
-  const waitMs = ORG_READ_WAIT_MS;
-  const sums = new OrgGate(
-    { running: USAGE_SUMS_PER_ORG_MAX, waiting: USAGE_SUMS_WAITING_MAX, waitMs },
-    "too many sums of the usage of this organization are being read or wait",
-  );
-  const reads = new OrgGate(
-    { running: ORG_READS_MAX, waiting: ORG_READS_WAITING_MAX, waitMs },
-    "too many GET requests of this organization are being answered or wait",
-  );
+  const { sums, reads, settings, files } = openGates();
   const csv = new UsageCsv(records.records, ports.clock, sums);
   const usageDeps = { ...records, sums, reads, csv };
-  const files = new OrgGate(
-    { running: VIDEO_FILES_PER_ORG_MAX, waiting: 0 },
-    `${VIDEO_FILES_PER_ORG_MAX} video files of this organization are already being sent`,
-  );
   const videoDeps = { ...records.videos, reads, files };
   const routes = [
     ...chats.flatMap(({ wire, chat }) => [
@@ -103,12 +92,35 @@ export function gatewayRoutes(
     get("/v1/limits", (exchange, target) =>
       reads.run(exchange, () => serveLimits(limitDeps, exchange, parseQuery(target))),
     ),
-    post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps, exchange)),
+    post("/api/admission-limits", (exchange) =>
+      settings.run(exchange, () => serveAdmissionLimits(limitDeps, exchange)),
+    ),
     get("/v1/generation", (exchange, target) =>
       reads.run(exchange, () => serveGeneration(records, exchange, parseQuery(target))),
     ),
   ];
   return new RouteTable(routes, table);
+}
+
+function openGates() {
+  const waitMs = ORG_READ_WAIT_MS;
+  const sums = new OrgGate(
+    { running: USAGE_SUMS_PER_ORG_MAX, waiting: USAGE_SUMS_WAITING_MAX, waitMs },
+    "too many sums of the usage of this organization are being read or wait",
+  );
+  const reads = new OrgGate(
+    { running: ORG_READS_MAX, waiting: ORG_READS_WAITING_MAX, waitMs },
+    "too many GET requests of this organization are being answered or wait",
+  );
+  const settings = new OrgGate(
+    { running: ORG_READS_MAX, waiting: SETTINGS_REQUESTS_PER_MINUTE, waitMs },
+    "too many changes of limits by keys of this organization are being made or wait",
+  );
+  const files = new OrgGate(
+    { running: VIDEO_FILES_PER_ORG_MAX, waiting: 0 },
+    `${VIDEO_FILES_PER_ORG_MAX} video files of this organization are already being sent`,
+  );
+  return { sums, reads, settings, files };
 }
 
 function countRoutes(

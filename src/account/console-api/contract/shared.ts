@@ -37,8 +37,8 @@ interface RouteShape {
   /** The route changes a setting, and counts as one of the organization's changes per minute. */
   readonly isSetting?: true;
   /**
-   * The gate limits how many requests of an organization run at a time. Default: `rest`, of an
-   * account; `none` for settings, and for handlers that take a turn only for what is not cached.
+   * The gate limits how many requests of an organization run at a time. Default: `settings` for
+   * those, else `rest`, of an account. `none`: the handler takes a turn for what is not cached.
    */
   readonly gate?: "reads" | "checks" | "payments" | "none";
   /** The entries that the route may write to the change log; `[]` if it only sends or reads. */

@@ -120,14 +120,30 @@ describe("an answer that fails", () => {
     expect(failure(translated(), "{")?.isMalformed).toBe(true);
   });
 
-  test("is not counted as malformed for a provider's error or the model's bad arguments", () => {
+  test("is not counted as malformed for a provider's error", () => {
     const error = { error: { code: 503, message: "overloaded" } };
     const overloaded = failure(stream(), chunks(delta({ content: "Hi" }), error));
     expect(overloaded?.strike).toBe("strike");
     expect(overloaded?.isMalformed).toBeUndefined();
-    const call = { ...CALL, function: { name: "f", arguments: "{oops" } };
-    const broken = failure(translated(), wholeA("tool_calls", {}, [call]));
-    expect(broken?.strike).toBe("strike");
+  });
+
+  // A prompt can ask the model for such calls, so one customer could open the circuit for all.
+  test.each([
+    ["arguments that are no JSON", { name: "f", arguments: "{oops" }],
+    ["arguments that are no object", { name: "f", arguments: "[]" }],
+    ["arguments and no name", { arguments: '{"a":1}' }],
+  ])("is neither malformed nor a strike for a call with %s", (_name, written) => {
+    const calls = [{ ...CALL, function: written }];
+    const broken = failure(translated(), wholeA("tool_calls", {}, calls));
+    expect(broken).toMatchObject({ strike: "neutral", refusal: { class: "gateway_error" } });
+    expect(broken?.isMalformed).toBeUndefined();
+  });
+
+  test("is neither malformed nor a strike for a streamed call without a name", () => {
+    const calls = [{ ...CALL, function: { arguments: '{"a":1}' } }];
+    const bridge = openStream({ client: "wire_b", upstream: "wire_a" });
+    const broken = failure(bridge, streamA("tool_calls", {}, calls));
+    expect(broken).toMatchObject({ strike: "neutral", refusal: { class: "gateway_error" } });
     expect(broken?.isMalformed).toBeUndefined();
   });
 

@@ -253,6 +253,22 @@ describe("media parts", () => {
     expect(request.estimatedInputTokens).toBe(bytes + 4 * MEDIA_PART_TOKENS);
   });
 
+  test.each([
+    ["audio", { type: "image_url", image_url: { url: "data:audio/mp3;base64,AA==" } }],
+    ["video", { type: "image_url", image_url: { url: "DATA:Video/mp4;base64,AA==" } }],
+    ["audio", { type: "file", file: { filename: "a.mp3", file_data: "data:audio/mp3;base64,AA==" } }],
+    ["video", { type: "audio_url", audio_url: "data:video/mp4;base64,AA==" }],
+    ["file", { type: "file", file: { file_data: "data:application/pdf;base64,AA==" } }],
+    ["image", { type: "image_url", image_url: { url: "https://a.test/data:audio/mp3" } }],
+  ])("are %s on wire_a if their data URL says so, for that is what providers charge: %j", (kind, part) => {
+    const text = buildBody({ messages: [{ role: "user", content: [part] }] });
+    const escaped = text.replaceAll("/", "\\/").replaceAll("data:", String.raw`\u0064ata:`);
+    for (const body of [text, escaped]) {
+      const path = "messages[0].content[0]";
+      expect(readGood("wire_a", body).mediaParts).toEqual([{ path, kind }]);
+    }
+  }); // prettier-ignore
+
   test("are found on wire_b in messages, tool results and documents", () => {
     const source = { type: "base64", media_type: "image/png", data: picture };
     const image = { type: "image", source };

@@ -77,7 +77,16 @@ describe("the marketplace's own account", () => {
   });
 });
 
+const tooLarge = (counts: string): object =>
+  openai(
+    "rate_limit_exceeded",
+    `Request too large for model \`m\` in organization \`org_1\` on tokens per minute (TPM): ${counts}, please reduce your message size and try again.`,
+  );
+
 test.each<[number, object, Record<string, string>, number]>([
+  [413, tooLarge("Limit 12000, Used 9000, Requested 14137"), {}, 5],
+  [413, tooLarge("Limit 12000, Requested 9000"), { "retry-after": "7" }, 7],
+  [429, tooLarge("Limit 12000, Requested 14137"), {}, 5],
   [429, openai("rate_limit_exceeded", "slow down"), { "retry-after": "7" }, 7],
   [429, openai("insufficient_quota", "You exceeded your current quota"), {}, 60],
   [498, openai("capacity_exceeded", "flex tier"), {}, 5],
@@ -90,6 +99,13 @@ test.each<[number, object, Record<string, string>, number]>([
     strike: "neutral",
     coolSeconds: seconds,
   });
+});
+
+test("a request above the limit of a whole minute fails over, and does not pause the model for others", () => {
+  const found = failed(413, tooLarge("Limit 12000, Requested 14137"), { "retry-after": "9" });
+  const refusal = { class: "rate_limit", status: 429, upstreamStatus: 413 };
+  expect(found).toMatchObject({ refusal, failover: true, strike: "neutral" });
+  expect(found).not.toHaveProperty("coolSeconds");
 });
 
 describe("provider faults", () => {

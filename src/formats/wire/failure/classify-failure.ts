@@ -108,7 +108,7 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   }
   if (isAboutContent(stated)) return contentRefused(failed);
   // A 401, 402 or 403 that mentions limits is still about the account.
-  if (!isOfAccount(status) && says(rateLimitWording)) return rateLimited(stated);
+  if (!isOfAccount(status) && says(rateLimitWording)) return limited(stated);
   // Groq's 498 has the wording of a rate limit; Cohere's refuses a token that it does not allow.
   if (status === 498) return contentRefused(failed);
   if (rules.isOverflow(failed)) return contextOverflow(failed);
@@ -168,6 +168,18 @@ export function rateLimited(failed: Failed): UpstreamFailure {
   const detail = { upstreamStatus: failed.upstreamStatus, retryAfterSeconds: coolSeconds };
   return upstreamFailure("rate_limit", message, detail, { ...PASSED_ON, coolSeconds });
 }
+
+/** A request above a limit of the whole minute is refused in every minute, and others are not. */
+function limited(failed: Failed): UpstreamFailure {
+  const failure = rateLimited(failed);
+  const [, limit, requested] = REQUESTED.exec(failed.errorText.all) ?? [];
+  if (failed.status !== 413 || !(Number(requested) > Number(limit))) return failure;
+  const { coolSeconds: _coolSeconds, ...lasting } = failure;
+  return lasting;
+}
+
+/** Groq's wording. Where a part of the limit is used, how much is said between the two. */
+const REQUESTED = /limit (\d+), requested (\d+)/;
 
 export function accountRefused(failed: Failed, status: number): UpstreamFailure {
   const message =

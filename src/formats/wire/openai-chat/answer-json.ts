@@ -10,8 +10,8 @@ import {
 } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import {
+  unblamedFailure,
   unusableFailure,
-  withoutBlame,
   failedRead,
   type FailedRead,
   type ReadAnswer,
@@ -94,8 +94,8 @@ export const openaiChatAnswers: AnswerCodec = {
 };
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The model wrote invalid calls, which does not count as a breach of the provider's listing. */
-const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
+/** The model wrote invalid calls, which a prompt can ask for. */
+const UNUSABLE_CALLS = failedRead(unblamedFailure());
 
 /** The first choice, if it has a message, an error, or a finish reason that reports a failure. */
 function usableChoice(json: AnswerJson): Fields | undefined {

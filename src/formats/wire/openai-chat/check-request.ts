@@ -190,9 +190,10 @@ export function findMedia(doc: JsonDocument, media: MediaCollector): void {
     const content = doc.member(node, word.content);
     if (content !== ABSENT && doc.isArray(content)) {
       for (const [position, part] of doc.items(content).entries()) {
-        const kind = partKind(doc, part);
-        if (kind !== undefined) {
+        const declared = partKind(doc, part);
+        if (declared !== undefined) {
           const path = `messages[${index}].content[${position}]`;
+          const kind = dataKind(doc, part) ?? declared;
           media.add(path, kind, inlineBytes(doc, part), isInline(doc, part));
         }
       }
@@ -203,6 +204,28 @@ export function findMedia(doc: JsonDocument, media: MediaCollector): void {
 
 export function partKind(doc: JsonDocument, part: JsonNode): MediaPart["kind"] | undefined {
   return kindByWord[doc.word(doc.member(part, word.type))];
+}
+
+/** Some providers read a data URL as what it says, whatever the part's type, and price it so. */
+function dataKind(doc: JsonDocument, part: JsonNode): "audio" | "video" | undefined {
+  const held = heldIn(doc, part);
+  if (held === ABSENT) return undefined;
+  const url = doc.isObject(held) ? doc.present(held, word.url) : held;
+  const address = url === ABSENT ? doc.present(held, word.file_data) : url;
+  if (address === ABSENT) return undefined;
+  const start = doc.start(address) + 1;
+  // Each character may be escaped with six bytes.
+  const head = doc.body
+    .toString("latin1", start, start + 6 * "data:audio/".length)
+    .replaceAll(/\\(?:u(.{4})|(.))/g, (_, hex: string | undefined, escaped: string) =>
+      hex === undefined ? escaped : String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  const kind = /^data:(audio|video)\//i.exec(head)?.[1]?.toLowerCase();
+  return kind === "audio" || kind === "video" ? kind : undefined;
+}
+
+function heldIn(doc: JsonDocument, part: JsonNode): JsonNode {
+  return doc.present(part, doc.word(doc.member(part, word.type)));
 }
 
 function inlineBytes(doc: JsonDocument, part: JsonNode): number {
@@ -218,7 +241,7 @@ function inlineBytes(doc: JsonDocument, part: JsonNode): number {
 
 /** True if the body contains the media itself: as a data URL, or in `data` without a URL. */
 function isInline(doc: JsonDocument, part: JsonNode): boolean {
-  const held = doc.present(part, doc.word(doc.member(part, word.type)));
+  const held = heldIn(doc, part);
   if (held === ABSENT) return false;
   if (!doc.isObject(held)) return isDataAddress(doc, held);
   const url = doc.present(held, word.url);

@@ -2,12 +2,7 @@ import { asObject, textOf } from "../../../kernel/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { frameAt, readEventText, RepeatedEvent, type SseEvent } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import {
-  brokenOffFailure,
-  unblamedFailure,
-  unusableFailure,
-  withoutBlame,
-} from "../failure/failures.ts";
+import { brokenOffFailure, unblamedFailure, unusableFailure } from "../failure/failures.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { ChatEvent, Emit, FinishReason } from "../neutral/chat-event.ts";
@@ -106,9 +101,8 @@ export class OpenaiChatDecoder implements StreamDecoder {
 
   #complete(emit: Emit): void {
     if (!this.#hasChoices) return emit({ type: "failure", failure: brokenOffFailure() });
-    if (this.#calls.hasTooManyCalls) return emit({ type: "failure", failure: TOO_MANY_CALLS });
-    if (this.#calls.hasNamelessCall()) {
-      return emit({ type: "failure", failure: withoutBlame(unusableFailure()) });
+    if (this.#calls.hasTooManyCalls || this.#calls.hasNamelessCall()) {
+      return emit({ type: "failure", failure: UNUSABLE_CALLS });
     }
     this.#calls.flush(emit);
     const stopSequence = this.#stopSequence;
@@ -118,4 +112,5 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 }
 
-const TOO_MANY_CALLS = unblamedFailure();
+/** The model wrote invalid calls, which a prompt can ask for. */
+const UNUSABLE_CALLS = unblamedFailure();

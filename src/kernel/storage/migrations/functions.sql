@@ -1002,9 +1002,6 @@ create trigger org_cap_is_recorded after update on org
 create trigger new_org_cap_is_recorded after insert on org
   for each row when (new.cap_micro_usd is not null)
   execute function record_cap_change('org', 'org_id');
-create trigger key_cap_is_recorded after update on api_key
-  for each row when (new.cap_micro_usd is distinct from old.cap_micro_usd)
-  execute function record_cap_change('key', 'key_id');
 create trigger new_key_cap_is_recorded after insert on api_key
   for each row when (new.cap_micro_usd is not null)
   execute function record_cap_change('key', 'key_id');
@@ -1078,24 +1075,30 @@ begin
   ) x group by key_id, day;
 end $$;
 
--- Records the changes of daily and weekly caps by a statement on api_key, with the wallets locked.
--- Before that, computes this week's spend of each key that had no such cap.
-create function record_period_caps() returns trigger language plpgsql as $$
+-- Records the changes of caps by a statement on api_key, with the wallets locked. Before that,
+-- computes this week's spend of each key that gets its first daily or weekly cap. Row triggers would
+-- run first and lock the wallets during that, so this records the monthly caps too.
+create function record_key_caps() returns trigger language plpgsql as $$
 declare
   v_orgs text[];
   v_keys text[];
 begin
-  select array_agg(distinct n.org_id), array_agg(n.key_id)
-    filter (where o.cap_day_micro_usd is null and o.cap_week_micro_usd is null)
+  select array_agg(distinct n.org_id), array_agg(n.key_id) filter (
+    where o.cap_day_micro_usd is null and o.cap_week_micro_usd is null
+      and (n.cap_day_micro_usd is not null or n.cap_week_micro_usd is not null))
   into v_orgs, v_keys
   from new_key n join old_key o using (key_id)
-  where (n.cap_day_micro_usd, n.cap_week_micro_usd)
-    is distinct from (o.cap_day_micro_usd, o.cap_week_micro_usd);
+  where (n.cap_micro_usd, n.cap_day_micro_usd, n.cap_week_micro_usd)
+    is distinct from (o.cap_micro_usd, o.cap_day_micro_usd, o.cap_week_micro_usd);
   if v_orgs is null then return null; end if;
   if v_keys is not null then
     perform count_days_of_keys(v_orgs, v_keys);
   end if;
   perform lock_wallets(v_orgs);
+  insert into cap_change (position, scope, id, org_id, cap_micro_usd)
+  select nextval('ledger_position'), 'key', n.key_id, n.org_id, n.cap_micro_usd
+  from new_key n join old_key o using (key_id)
+  where n.cap_micro_usd is distinct from o.cap_micro_usd;
   insert into period_cap_change (position, period, key_id, org_id, cap_micro_usd)
   select nextval('ledger_position'), c.period, n.key_id, n.org_id, c.cap
   from new_key n join old_key o using (key_id) cross join lateral (values
@@ -1104,9 +1107,9 @@ begin
   where c.cap is distinct from c.was;
   return null;
 end $$;
-create trigger period_caps_are_recorded after update on api_key
+create trigger key_caps_are_recorded after update on api_key
   referencing old table as old_key new table as new_key
-  for each statement execute function record_period_caps();
+  for each statement execute function record_key_caps();
 
 -- Records the daily and weekly caps of a new key, which has spent nothing yet.
 create function record_new_period_caps() returns trigger language plpgsql as $$
