@@ -6,6 +6,7 @@ umask 077
 mkdir -p secrets manifests
 
 new() {
+  [ -n "$2" ] || { echo "secrets/$1 could not be made" >&2; exit 1; }
   [ -s "secrets/$1" ] || printf '%s' "$2" > "secrets/$1"
   # The containers' user is another one; the folder keeps the users of this machine out.
   chmod 644 "secrets/$1"

@@ -1,11 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 import { beforeEach, expect, test } from "vitest";
 
 import { newFolder } from "../../test/support/run-folder.ts";
-import { writeOut } from "./replace-file.ts";
+import { writeOut, writeWhole } from "./replace-file.ts";
 
 const root = join(import.meta.dirname, "../..");
 const prices = join(root, "test/listing-sources/snapshots/litellm-2026-08-01.json");
@@ -21,7 +29,7 @@ beforeEach(() => {
 function runOnFullDisk(args: readonly string[]): void {
   const limited = 'trap "" XFSZ; ulimit -f 1; exec "$0" --import tsx "$@"';
   const env = { ...process.env, TSX_DISABLE_CACHE: "1" };
-  const asked = { cwd: root, encoding: "utf8", timeout: 60_000, env } as const;
+  const asked = { cwd: root, encoding: "utf8", timeout: 45_000, env } as const;
   const ran = spawnSync("sh", ["-c", limited, process.execPath, ...args], asked);
   expect(`${ran.status} ${ran.stderr}`).toMatch(/^[1-9].*EFBIG/s);
 }
@@ -61,6 +69,18 @@ test("a full disk leaves no part of a file that import litellm was to write", ()
   runOnFullDisk([main, "import", "litellm", config, "--write", join(folder, "moved")]);
   const written = readdirSync(join(folder, "moved"), { recursive: true, withFileTypes: true });
   expect(written.filter((each) => each.isFile())).toEqual([]);
+});
+
+test("a replaced file keeps its owner and mode, also behind what a killed process left", () => {
+  writeFileSync(file, "{}");
+  const owner = process.getuid?.() === 0 ? 65_532 : statSync(file).uid;
+  chownSync(file, owner, statSync(file).gid);
+  chmodSync(file, 0o666);
+  writeFileSync(join(folder, `.groq.json.${process.pid}.new`), "{");
+  writeWhole(file, "[]");
+  expect(readFileSync(file, "utf8")).toBe("[]");
+  expect(statSync(file)).toMatchObject({ uid: owner, mode: 0o100_666 });
+  expect(readdirSync(folder)).toEqual(["groq.json"]);
 });
 
 test("an export has its name only once it is complete, and replaces no file", async () => {

@@ -1,9 +1,12 @@
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -48,7 +51,7 @@ export interface Replacement {
 }
 
 /**
- * Replaces files that were read before, and keeps their permissions. All new texts are written
+ * Replaces files that were read before. All new texts are written
  * beforehand; if one of the files was edited in the meantime, none is replaced.
  */
 export function replaceFiles(all: readonly Replacement[]): void {
@@ -78,15 +81,18 @@ function putInPlace(
   check?: () => void,
 ): void {
   const targets = all.map(({ file, text, mode }) => {
-    const isThere = existsSync(file);
-    const path = isThere ? realpathSync(file) : file;
+    const was = statSync(file, { throwIfNoEntry: false });
+    const path = was === undefined ? file : realpathSync(file);
     // The draft's name does not end in `.json`, so no reader takes it for a manifest.
     const draft = join(dirname(path), `.${basename(path)}.${process.pid}.new`);
-    return { text, path, draft, mode: isThere ? statSync(path).mode : mode };
+    return { text, path, draft, mode, was };
   });
   try {
-    for (const { draft, text, mode } of targets) {
-      writeFileSync(draft, text, { flag: "wx", mode, flush: true });
+    for (const { draft, text, mode, was } of targets) {
+      // Another process of this number may have been killed, as in a container.
+      rmSync(draft, { force: true });
+      writeFileSync(draft, text, { flag: "wx", mode: was?.mode ?? mode, flush: true });
+      if (was !== undefined) keepAccess(draft, was);
     }
     check?.();
     for (const { draft, path } of targets) renameSync(draft, path);
@@ -94,4 +100,10 @@ function putInPlace(
     for (const { draft } of targets) rmSync(draft, { force: true });
     throw fault;
   }
+}
+
+/** The process that reads the file may run as another user than the one that replaces it. */
+function keepAccess(draft: string, { uid, gid, mode }: Stats): void {
+  if (process.getuid?.() === 0) chownSync(draft, uid, gid);
+  chmodSync(draft, mode);
 }

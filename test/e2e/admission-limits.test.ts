@@ -145,7 +145,7 @@ test("changes of limits by keys of an organization whose row is locked keep at m
 });
 
 const WAITING_SQL = `select count(*)::integer as waiting from pg_stat_activity
-  where datname = current_database() and wait_event_type = 'Lock'`;
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%from org %'`;
 
 describe("limits of a model", () => {
   test("apply to that model under that key only, and refusals name the model", async () => {

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { beforeAll, expect, test } from "vitest";
 import { newFolder } from "../../../test/support/run-folder.ts";
 import { identifyProcess } from "./process-identity.ts";
@@ -62,8 +63,11 @@ test("a lock that a full disk refuses leaves no file behind", async () => {
   // Files can be made, but not one byte can be written.
   const full = 'trap "" XFSZ; ulimit -f 0; exec "$0" --import tsx --input-type=module -e "$1"';
   const env = { ...process.env, TSX_DISABLE_CACHE: "1" };
-  const child = spawn("sh", ["-c", full, process.execPath, lock], { stdio: "ignore", env });
+  const stdio = ["ignore", "ignore", "pipe"] as const;
+  const child = spawn("sh", ["-c", full, process.execPath, lock], { stdio: [...stdio], env });
+  const said = text(child.stderr);
   expect(await once(child, "exit")).toEqual([1, null]);
+  expect(await said).toContain("EFBIG");
   expect(readdirSync(folder)).toEqual([]);
 });
 
