@@ -44,6 +44,11 @@ export function openReportGates() {
     rest: new ConcurrencyGate({ running: 2, waiting: 100 }),
     /** For changes of settings: each keeps a connection while it waits for its organization's row. */
     settings: new ConcurrencyGate({ running: 2, waiting: SETTINGS_REQUESTS_PER_MINUTE }),
+    /**
+     * For changes that send a mail or resolve a name, so that a slow server delays no other change.
+     * More run than the two that may resolve a name: the rest of these are refused at once.
+     */
+    mails: new ConcurrencyGate({ running: 4, waiting: SETTINGS_REQUESTS_PER_MINUTE }),
     reads: new ConcurrencyGate({ running: 2, waiting: 8 }),
     /** For file downloads: each keeps its turn as long as the client takes to read the file. */
     files: new ConcurrencyGate({ running: 2, waiting: 0 }),

@@ -87,6 +87,7 @@ export const alertRoutes = {
       "Adds a destination for alerts: the caller's verified email address, another one, whose reader " +
       "is asked to confirm it, or a webhook, whose secret is in this answer alone",
     ...setting("billing"),
+    gate: "mails",
     body: Fields({
       channel: oneOf("email", "webhook"),
       address: Type.Optional(Email),

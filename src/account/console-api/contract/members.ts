@@ -114,12 +114,14 @@ export const memberRoutes = {
   "POST /api/console/invitations": {
     summary: "Invites an e-mail address; the link works for 7 days",
     ...setting("members"),
+    gate: "mails",
     body: Fields({ email: Email, role: RoleName }),
     answer: SentInvitation,
   },
   "POST /api/console/invitations/:invitation_id/renew": {
     summary: "Sends an invitation again with a new link; the one before stops working",
     ...setting("members"),
+    gate: "mails",
     answer: SentInvitation,
   },
   "POST /api/console/invitations/:invitation_id/revoke": {

@@ -40,7 +40,7 @@ interface RouteShape {
    * The gate limits how many requests of an organization run at a time. Default: `settings` for
    * those, else `rest`, of an account. `none`: the handler takes a turn for what is not cached.
    */
-  readonly gate?: "reads" | "checks" | "payments" | "none";
+  readonly gate?: "reads" | "checks" | "mails" | "payments" | "none";
   /** The entries that the route may write to the change log; `[]` if it only sends or reads. */
   readonly changes?: readonly ActionName[];
   readonly command?: CommandFace;
