@@ -80,13 +80,13 @@ function explainBalance(reason: Reason, { route }: Asked): Explained {
   const { available_usd, in_flight_usd, needed_usd, retryable } = reason;
   const next = retryable
     ? "It could have been sent again once they had ended."
-    : `Add credit, or ask for ${lessOf(route)}.`;
+    : `Add credit, or ask for ${nameLess(route)}.`;
   const explanation = `The request could have cost up to ${formatDollars(needed_usd)}. ${formatDollars(available_usd)} was available, and ${formatDollars(in_flight_usd)} was held by running requests. ${next}`;
   return { explanation, action: "add_credit", key_id: null };
 }
 
 /** What a cheaper request to this route asks for; it ends the sentence "Add credit, or ask for …". */
-function lessOf(route: string): string {
+function nameLess(route: string): string {
   return LESS[route] ?? "fewer output tokens";
 }
 
@@ -99,7 +99,7 @@ const LESS: Readonly<Record<string, string>> = {
 function explainCap(reason: Reason, { route }: Asked): string {
   const isLarger = toMicroUsd(reason.needed_usd) > toMicroUsd(reason.cap_usd);
   const next = isLarger
-    ? `ask for ${lessOf(route)}`
+    ? `ask for ${nameLess(route)}`
     : `wait until it resets on ${formatDay(reason.reset_at)}`;
   const period = { day: "daily", week: "weekly", month: "monthly" }[reason.cap_period ?? "month"];
   const cap = `${reason.limit_scope === "key" ? "This key's" : "The organization's"} ${period} cap`;

@@ -141,7 +141,7 @@ test("the counts of a window equal those of a plain list of requests, for any hi
         all.push({ atMs: nowMs, request });
         const slice = Math.floor(nowMs / SLICE_MS);
         const counted = all.filter((each) => slice - Math.floor(each.atMs / SLICE_MS) < 60);
-        expect(use.inWindow(nowMs)).toEqual(sumOf(counted));
+        expect(use.inWindow(nowMs)).toEqual(addUp(counted));
         expect(use.sinceMs).toBe(counted[0]?.atMs);
         // No counted request is older than the window, and all of its last 59 slices are counted.
         for (const each of counted) expect(nowMs - each.atMs).toBeLessThan(WINDOW_MS);
@@ -166,7 +166,7 @@ function requestOf(
   return { outcome, debitMicroUsd: microUsd(debit), clientMark };
 }
 
-function sumOf(happened: readonly Happened[]): UseInWindow {
+function addUp(happened: readonly Happened[]): UseInWindow {
   const of = (outcome: CountedRequest["outcome"]): number =>
     happened.filter(({ request }) => request.outcome === outcome).length;
   const marks = happened.flatMap(({ request }) => request.clientMark ?? []);

@@ -18,7 +18,7 @@ export interface AttemptLine {
  */
 export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
   const lines = priceLines(attempt);
-  const isReported = originOf(attempt, sumOf(lines)) === "reported";
+  const isReported = findOrigin(attempt, addUp(lines)) === "reported";
   return lines
     .filter((line) => line.tokens > 0)
     .map(({ sku, tokens, price, pico }) => ({
@@ -32,8 +32,8 @@ export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
 
 /** Says how the charge follows from the lines. */
 export function chargeNote(attempt: Attempt): string {
-  const sum = sumOf(priceLines(attempt));
-  const origin = originOf(attempt, sum);
+  const sum = addUp(priceLines(attempt));
+  const origin = findOrigin(attempt, sum);
   if (origin === "sum") return "The sum is rounded down once, to the micro-dollar.";
   if (origin === "reported") return "The provider reports its own cost, which is what was charged.";
   const { settled_usd: settled } = attempt;
@@ -42,7 +42,7 @@ export function chargeNote(attempt: Attempt): string {
   return `Charged at the reserved maximum, ${showUsd(settled)}${more}.`;
 }
 
-function originOf(attempt: Attempt, sum: bigint): "sum" | "reserve" | "reported" {
+function findOrigin(attempt: Attempt, sum: bigint): "sum" | "reserve" | "reported" {
   const settled = parseUsd(attempt.settled_usd);
   if (sum / PICO_PER_MICRO === settled) return "sum";
   return settled === parseUsd(attempt.reserved_usd) ? "reserve" : "reported";
@@ -52,7 +52,7 @@ interface PriceLine extends Omit<AttemptLine, "name" | "amount"> {
   readonly pico: bigint;
 }
 
-function sumOf(lines: readonly PriceLine[]): bigint {
+function addUp(lines: readonly PriceLine[]): bigint {
   return lines.reduce((total, { pico }) => total + pico, 0n);
 }
 
