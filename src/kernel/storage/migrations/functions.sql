@@ -1662,7 +1662,9 @@ begin
   using unnest(p_provider, p_model, p_verdict, p_checked_at)
     as new (provider_id, model_id, verdict, checked_at)
   where s.provider_id = new.provider_id and s.model_id = new.model_id
-    and new.verdict in ('pass', 'warn') and new.checked_at - p_now > s.since - now();
+    and new.verdict in ('pass', 'warn')
+    -- p_now is cut to whole milliseconds, so a run can seem to have begun up to one later.
+    and new.checked_at - p_now > s.since - now() + interval '1 millisecond';
   delete from listing_verdict old
   where (old.provider_id, old.model_id) in (select * from unnest(p_provider, p_model))
     and old.verdict_id not in (
