@@ -66,7 +66,7 @@ test("a manifest whose bytes changed but not its content is in use with its new 
   reloads.all();
   await vi.waitFor(() => {
     expect(holder.current.deployments[0]?.manifestSha256).not.toBe(deployments[0]?.manifestSha256);
-  });
+  }, WAIT);
   expect(holder.current.buildId).toBe(buildId);
 });
 

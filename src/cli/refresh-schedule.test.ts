@@ -204,7 +204,7 @@ test("a refresh runs when it is due, and not again before", async () => {
   listsAt(1);
   const state = (): number | undefined => readRefreshState(join(folder, "data"))?.atMs;
   const running = startRefreshes(schedule());
-  await vi.waitFor(() => expect(state()).toBe(NOW_MS));
+  await expect.poll(state).toBe(NOW_MS);
   await running.close();
   expect(noted).toHaveLength(1);
   listsAt(0.5);
@@ -217,7 +217,7 @@ test("a refresh does not wait for a time that a wrong clock stored", async () =>
   const data = join(folder, "data");
   writeRefreshState(data, { atMs: NOW_MS + 365 * 86_400_000, waits: [] });
   const running = startRefreshes(schedule());
-  await vi.waitFor(() => expect(readRefreshState(data)?.atMs).toBe(NOW_MS));
+  await expect.poll(() => readRefreshState(data)?.atMs).toBe(NOW_MS);
   await running.close();
 });
 
@@ -226,7 +226,7 @@ test("a data folder that cannot be written fails the refresh, and the server kee
   const log = pino({ level: "error" }, { write: errors });
   writeFileSync(join(folder, "data"), "a file");
   const running = startRefreshes({ ...schedule(), log });
-  await vi.waitFor(() => expect(errors).toHaveBeenCalledTimes(2));
+  await expect.poll(() => errors.mock.calls.length).toBe(2);
   expect(errors.mock.calls.join("")).toMatch(
     /the catalog could not be refreshed.*cannot show that the refresh failed/s,
   );
@@ -237,7 +237,7 @@ test("a failed refresh is retried in an hour, and a shutdown does not wait for a
   const failing = startRefreshes(schedule());
   const data = join(folder, "data");
   const tryAgainMs = NOW_MS - 23 * 3_600_000;
-  await vi.waitFor(() => expect(readRefreshState(data)?.atMs).toBe(tryAgainMs));
+  await expect.poll(() => readRefreshState(data)?.atMs).toBe(tryAgainMs);
   expect(readRefreshState(data)?.waits[0]).toContain("is tried again in an hour");
   await failing.close();
   rmSync(data, { recursive: true });

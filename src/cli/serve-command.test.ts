@@ -16,7 +16,7 @@ test("warnings of Node and of packages are log lines while serving, and plain te
     process.emitWarning("the driver is old", "DeprecationWarning", "DEP0001");
     console.warn("[WARN] a server %s", "says", "something");
     console.error(new Error("an unhandled event").message);
-    await vi.waitFor(() => expect(lines).toHaveLength(3));
+    await expect.poll(() => lines.length).toBe(3);
     expect(lines).toMatchObject([
       { level: "warn", source: "console", message: "[WARN] a server says something" },
       { level: "error", source: "console", message: "an unhandled event" },

@@ -88,6 +88,6 @@ test("a connection for notices whose server falls silent as it begins is replace
   });
   const told: unknown[] = [];
   await behind.accountNotices.start((orgId) => told.push(orgId));
-  await expect.poll(() => told, { timeout: 5_000 }).toEqual([undefined]);
-  expect(listens).toBe(2);
+  await expect.poll(() => told).toEqual([undefined]);
+  expect(listens).toBeGreaterThan(1);
 });

@@ -18,8 +18,6 @@ import { asAdmin, withDatabase } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { inSession } from "../support/sql.ts";
 
-const KNOWN_WITHIN_MS = 4_000;
-
 /** Only a test moves this clock, so cached values do not expire by themselves. */
 const clock = new StoppedClock();
 const database = withDatabase();
@@ -77,21 +75,17 @@ const CHANGES = [
 ] as const;
 
 test.each(CHANGES)(
-  "$what takes effect at once in this process, and within 4 s in another",
+  "$what takes effect at once in this process, and by a notice in another",
   async ({ change, outcome }) => {
     const account = await here.account("1.00");
     expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
     await change(account);
-    const changedAtMs = performance.now();
     expect(await outcomeOf(here, account)).toBe(outcome);
-    await knownElsewhere(
-      changedAtMs,
-      async () => (await outcomeOf(elsewhere, account)) === outcome,
-    );
+    await knownElsewhere(async () => (await outcomeOf(elsewhere, account)) === outcome);
   },
 );
 
-test("a limit for unusual use and its lifting take effect within 4 s in every process", async () => {
+test("a limit for unusual use and its lifting take effect by notices in every process", async () => {
   const account = await here.account("0");
   const trial = { orgId: account.orgId, amountMicroUsd: microUsd(1n), ref: "a trial" };
   await here.backend.creditStore.grant({ ...trial, isTrial: true }, testOperator);
@@ -99,13 +93,11 @@ test("a limit for unusual use and its lifting take effect within 4 s in every pr
   const { usageHoldStore } = here.backend;
   const finding = { family: "chat", reason: "test", ageMs: 0, limitedMs: 600_000 } as const;
   await usageHoldStore.record({ ...finding, orgId: account.orgId, repeatMs: 1 });
-  let changedAtMs = performance.now();
-  await knownElsewhere(changedAtMs, async () => (await heldOf(here, account)) === HELD);
-  await knownElsewhere(changedAtMs, async () => (await heldOf(elsewhere, account)) === HELD);
+  await knownElsewhere(async () => (await heldOf(here, account)) === HELD);
+  await knownElsewhere(async () => (await heldOf(elsewhere, account)) === HELD);
   await usageHoldStore.lift(account.orgId, undefined, testOperator);
-  changedAtMs = performance.now();
   expect(await heldOf(here, account)).toBe(FREE);
-  await knownElsewhere(changedAtMs, async () => (await heldOf(elsewhere, account)) === FREE);
+  await knownElsewhere(async () => (await heldOf(elsewhere, account)) === FREE);
 });
 
 const [FREE, HELD] = ["invalid_request", "usage_limited"];
@@ -117,28 +109,25 @@ async function heldOf({ url }: TestGateway, { key }: TestAccount): Promise<strin
   return String(headers["x-tm-error-code"]);
 }
 
-/* Documented as at most 250 ms; more on a busy machine, but never the 5 s without notices. */
-async function knownElsewhere(changedAtMs: number, isKnown: () => Promise<boolean>): Promise<void> {
+/** Waits for the notice: without one nothing would change, because the clock stands still. */
+async function knownElsewhere(isKnown: () => Promise<boolean>): Promise<void> {
   await until("it is known elsewhere", isKnown);
-  expect(performance.now() - changedAtMs).toBeLessThan(KNOWN_WITHIN_MS);
 }
 
-test("a made or disabled provider connection takes effect at once here, and within 4 s elsewhere", async () => {
+test("a made or disabled provider connection takes effect at once here, and by a notice elsewhere", async () => {
   const owner = await here.account("0");
   expect(await outcomes(owner, OWN)).toEqual(["refused", "refused"]);
   const connectionId = await addConnection(here.backend, {
     orgId: owner.orgId,
     provider: "prov-a",
   });
-  let changedAtMs = performance.now();
   expect(await outcomeOf(here, owner, OWN)).toBe("admitted");
   const isElsewhere = async (outcome: Outcome): Promise<boolean> =>
     (await outcomeOf(elsewhere, owner, OWN)) === outcome;
-  await knownElsewhere(changedAtMs, () => isElsewhere("admitted"));
+  await knownElsewhere(() => isElsewhere("admitted"));
   await here.backend.connectionStore.disable(connectionId, owner.orgId, testOperator);
-  changedAtMs = performance.now();
   expect(await outcomeOf(here, owner, OWN)).toBe("refused");
-  await knownElsewhere(changedAtMs, () => isElsewhere("refused"));
+  await knownElsewhere(() => isElsewhere("refused"));
 });
 
 test("a disabled key is refused in both processes after their notice connections were lost", async () => {

@@ -12,7 +12,7 @@ import { Listeners } from "../support/http-listener.ts";
 import { expectRefusal } from "../support/refusals.ts";
 
 const REFUSALS = 3;
-const PATIENCE = { timeout: 5_000, interval: 10 };
+const PATIENCE = { timeout: 30_000, interval: 10 };
 const gateway = withGateway({ settings: { refusalsPerMinute: REFUSALS } });
 
 const clients = new Listeners();

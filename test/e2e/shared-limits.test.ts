@@ -90,8 +90,8 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
       return answer.headers["x-tm-limit-kind"] === "health";
     });
     const busy = asked({ model: "op/busy" });
-    await ask(urlOf(gateways[0]), { ...busy, text: "[[fault:status:429;retry_after:30]] hi" });
     const refused = await until("the other has received it", async () => {
+      await ask(urlOf(gateways[0]), { ...busy, text: "[[fault:status:429;retry_after:30]] hi" });
       const answer = await ask(urlOf(gateways[1]), busy);
       return answer.status === 429 ? answer : undefined;
     });

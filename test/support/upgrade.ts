@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { openPool } from "../../src/kernel/storage/connection.ts";
 import { migrateDatabase, type MigrateOptions } from "../../src/kernel/storage/migrate.ts";
 import { computeLevel, ownSteps, toMigration } from "../../src/kernel/storage/schema-state.ts";
-import { ask } from "./ask.ts";
+import { ask, type HttpAnswer } from "./ask.ts";
 import { OPERATOR_ENV, openAccountByCommands, type OperatorFolder, serve } from "./operator.ts";
 import { emptyDatabase } from "./postgres.ts";
 import { runCommand, type RunningProgram } from "./program.ts";
@@ -47,11 +47,15 @@ export async function beginUpgrade(folder: OperatorFolder) {
       onTestFinished(() => void program.process.kill("SIGKILL"));
       return program;
     },
-    /** Sends requests to a gateway until the traffic is stopped or the test ends. */
-    traffic: (program: RunningProgram, perSecond: number) => {
+    /** Makes `send` send requests to a gateway until the traffic is stopped or the test ends. */
+    traffic: (
+      program: RunningProgram,
+      perSecond: number,
+      send = (once: () => Promise<HttpAnswer>) => once(),
+    ) => {
       const url = String(program.ready["gateway_url"]);
       const asked = { key, wire: "wire_a", model: "op/model", text: "a" } as const;
-      const traffic = new SteadyTraffic(perSecond, () => ask(url, asked));
+      const traffic = new SteadyTraffic(perSecond, () => send(() => ask(url, asked)));
       onTestFinished(async () => void (await traffic.stop()));
       return traffic;
     },

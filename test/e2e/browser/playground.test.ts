@@ -245,6 +245,8 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     const chooser = page.waitForEvent("filechooser");
     await page.getByRole("button", { name: "Attach files" }).click();
     await (await chooser).setFiles({ name: "pixel.png", mimeType: "image/png", buffer: PIXEL });
+    const attached = page.getByRole("list", { name: "Attached files" });
+    await attached.getByAltText("pixel.png").waitFor();
     await say(page, "Second");
     await charged(turns.nth(1));
     await say(page, "Third");

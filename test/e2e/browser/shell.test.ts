@@ -211,13 +211,16 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
       page.on("response", (response) => answers.push(response));
       await page.goto(fixture.consoleUrl + path, { waitUntil: "networkidle" });
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
-      const ours = answers.filter((answer) => answer.url().startsWith(fixture.consoleUrl));
-      const sizes = await Promise.all(ours.map((answer) => answer.request().sizes()));
-      expect(ours.map((answer) => answer.request().resourceType()).toSorted()).toEqual([
-        "document",
-        "font",
-        "image",
-      ]);
+      const ours = (): readonly Response[] =>
+        answers.filter((answer) => answer.url().startsWith(fixture.consoleUrl));
+      await expect
+        .poll(() =>
+          ours()
+            .map((answer) => answer.request().resourceType())
+            .toSorted(),
+        )
+        .toEqual(["document", "font", "image"]);
+      const sizes = await Promise.all(ours().map((answer) => answer.request().sizes()));
       expect(sizes[0]?.responseBodySize).toBeGreaterThan(1024);
       expect(sizes[0]?.responseBodySize).toBeLessThanOrEqual(LANDING_BYTES_MAX);
       expect(totalOf(sizes.map((each) => each.responseBodySize))).toBeLessThanOrEqual(

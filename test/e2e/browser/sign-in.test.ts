@@ -257,9 +257,9 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     const owner = await signedIn("ida", "/settings/members");
     const email = "jon@example.com";
     const link = await invite(owner, email, "viewer");
-    await until("the invitation has arrived", async () => mails.received.length > 0);
-    const { to = [], source = "" } = mails.received.at(-1) ?? {};
-    expect(to).toEqual([email]);
+    const { source } = await until("the invitation has arrived", () =>
+      mails.received.find(({ to }) => to.includes(email)),
+    );
     expect(source.replaceAll("=\r\n", "").replaceAll("=3D", "=")).toContain(link);
 
     // The guest does not open the link, because the verified address is enough.

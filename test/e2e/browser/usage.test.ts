@@ -364,10 +364,13 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
       "new Promise((end) => requestAnimationFrame(() => requestAnimationFrame(end)))",
     );
     const scrolled = await box.evaluate((of) => of.scrollTop);
-    await page.getByRole("button", { name: "Copy the rows" }).click();
-    await page.getByRole("button", { name: "Copied the rows" }).waitFor();
-    const all = String(await page.evaluate("navigator.clipboard.readText()")).split("\n");
-    expect(all.filter((row) => row.startsWith("copy "))).toHaveLength(LONG_ROWS);
+    await page.getByRole("button", { name: /^Cop(y|ied) the rows$/ }).click();
+    const readCopied = async (): Promise<string[]> =>
+      String(await page.evaluate("navigator.clipboard.readText()")).split("\n");
+    await expect
+      .poll(async () => (await readCopied()).filter((row) => row.startsWith("copy ")).length)
+      .toBe(LONG_ROWS);
+    const all = await readCopied();
     expect(all.filter((row) => row.split("\t").length !== 7)).toEqual([]);
     await expect.poll(() => drawn.count()).toBeLessThan(40);
     expect(await box.evaluate((of) => of.scrollTop)).toBe(scrolled);

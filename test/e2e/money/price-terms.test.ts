@@ -147,7 +147,7 @@ test("a long prompt is held and settled at its tier's prices, and its record nam
 
 test("every attempt around the instant of a price change has the prices of its own admission", async () => {
   const account = await gateway.account("5.00");
-  const fromMs = Math.ceil((systemClock.nowMs() + 1_500) / 1_000) * 1_000;
+  const fromMs = Math.ceil((systemClock.nowMs() + 4_000) / 1_000) * 1_000;
   const from = new Date(fromMs).toISOString().replace(".000Z", "Z");
   const terms = {
     price_tiers: [tier(2)],

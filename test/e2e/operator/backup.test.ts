@@ -115,13 +115,12 @@ test("a backup whose server ends the connection says why, and leaves nothing", a
   const before = readdirSync(books.backups);
   const sql = `select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'tokenmarket-backup'`;
-  const ended = inSession(books.server.adminConnectionString, async (client) => {
-    await until("the backup's connection is ended", async () => {
-      return (await client.query(sql)).rowCount === 1;
-    });
+  await inSession(books.server.adminConnectionString, async (client) => {
+    await Promise.all([
+      expect(books.backUp()).rejects.toThrow(/stopped, or wrote more log meanwhile/),
+      until("its connection is ended", async () => (await client.query(sql)).rowCount === 1),
+    ]);
   });
-  await expect(books.backUp()).rejects.toThrow(/stopped, or wrote more log meanwhile/);
-  await ended;
   expect(readdirSync(books.backups)).toEqual(before);
 });
 

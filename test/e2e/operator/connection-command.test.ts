@@ -1,5 +1,3 @@
-import { createServer } from "node:net";
-
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
@@ -11,7 +9,6 @@ import {
   textModel,
   withSimulator,
 } from "../../support/gateway.ts";
-import { listenLocally } from "../../support/local-server.ts";
 import {
   collectCommandLogs,
   createdKey,
@@ -39,7 +36,7 @@ const commandLogs = collectCommandLogs();
 beforeAll(async () => {
   for (const [file, provider, dialect, baseUrl] of [
     ["messages.json", "worded", "wire_b", `${simulator.url}/b/v1`],
-    ["closed.json", "closed", "wire_a", `http://127.0.0.1:${await closedPort()}/v1`],
+    ["closed.json", "closed", "wire_a", "http://127.0.0.1:1/v1"],
     ["elsewhere.json", "elsewhere", "wire_a", `${simulator.url}/no/such/path`],
   ] as const) {
     const models = [textModel("op/model")];
@@ -58,13 +55,6 @@ beforeAll(async () => {
 });
 
 const newOrg = (): Promise<OrgId> => addOrg(backend);
-
-/** A port without a listener. */
-async function closedPort(): Promise<number> {
-  const { port, close } = await listenLocally(createServer());
-  await close();
-  return port;
-}
 
 async function answer(
   args: readonly string[],

@@ -68,9 +68,9 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
   }
 
   /** Repeats a request after a 503, which no limit counts: a busy Redis may answer too late. */
-  async function served(): Promise<HttpAnswer> {
-    const answer = await chat();
-    if (answer.status === 503) return await served();
+  async function served(text?: string, stream?: boolean): Promise<HttpAnswer> {
+    const answer = await chat(text, stream);
+    if (answer.status === 503) return await served(text, stream);
     expect(answer.status).toBe(200);
     return answer;
   }
@@ -116,7 +116,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
 
   test("finish their streams after SIGTERM, and exit with 0", async () => {
     const before = simulator.counts().total;
-    const stream = chat("[words:9] [[fault:slow:40]]", true);
+    const stream = served("[words:9] [[fault:slow:40]]", true);
     await until("a stream runs", () => simulator.counts().total > before);
     expect(await running.end("SIGTERM")).toBe(0);
     expect((await stream).text).toMatch(/word9[^]*data: \[DONE\]\n\n$/);
