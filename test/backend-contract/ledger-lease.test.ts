@@ -9,6 +9,7 @@ import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { StuckAttempts } from "../../src/ledger/books-figures.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { identifyProcess } from "../../src/kernel/storage/process-identity.ts";
+import { until } from "../support/books.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { freshDatabase, withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -37,8 +38,12 @@ async function reserve(ledger: Ledger): Promise<ReserveOutcome["kind"]> {
 
 test("an instance that a peer declared dead holds nothing until it has joined again", async () => {
   const ledger = await open("zombie");
-  await backend.query("update instance set epoch = epoch + 1 where instance_id = 'zombie'");
-  expect(await reserve(ledger)).toBe("unavailable");
+  // The instance may join again before its hold: then a peer declares it dead once more.
+  const declareDead = "update instance set epoch = epoch + 1 where instance_id = 'zombie'";
+  await until("its hold is refused", async () => {
+    await backend.query(declareDead);
+    return (await reserve(ledger)) === "unavailable";
+  });
   await expect.poll(() => reserve(ledger), PATIENCE).toBe("reserved");
   await ledger.shutDown();
 });

@@ -101,7 +101,8 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
     side.store.release(first, tokenCount(1, 0));
     await second;
     expect(await redis.command("zcard", `tm:${slot}:held:org:shared`)).toBe(1);
-    expect(await redis.command("ttl", `tm:${slot}:held:org:shared`)).toBe(60);
+    // A key without an expiry has the time to live -1.
+    expect(await redis.command("ttl", `tm:${slot}:held:org:shared`)).toBeGreaterThan(30);
   });
 
   test("free the slots of a dead instance when its leases end, and not earlier", async () => {

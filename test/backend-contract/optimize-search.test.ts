@@ -20,7 +20,7 @@ import { withResource } from "../support/with-resource.ts";
 const SECRET_PROMPT = "zanzibar-prompt-4711";
 const END_WAIT_MS = 30_000;
 const JUDGED = { objective: "best_judged", judgeModelId: "test/both" } as const;
-const SLOW = { prompts: ["one", "two", "three"].map((each) => `${each} [[fault:slow:500]]`) };
+const SLOW = { prompts: ["one", "two", "three"].map((each) => `${each} [[fault:slow:60000]]`) };
 
 const gateway = withGateway();
 const caller = withInProcessCalls(() => gateway);

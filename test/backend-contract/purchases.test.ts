@@ -208,10 +208,10 @@ test("a parked purchase refunded or disputed in full is listed after those to de
   };
   const whole = { amountMicroUsd: microUsd(10n * USD) };
   const refunded = await parked(0, whole);
-  const disputed = await parked(1_000, { ...whole, kind: "dispute" });
-  const inPart = await parked(1_500, {});
-  const open = await parked(2_000);
-  const failedRefund = await parked(3_000, { isReversed: true });
+  const disputed = await parked(1 * MINUTE_MS, { ...whole, kind: "dispute" });
+  const inPart = await parked(2 * MINUTE_MS, {});
+  const open = await parked(3 * MINUTE_MS);
+  const failedRefund = await parked(4 * MINUTE_MS, { isReversed: true });
   const ids = new Set([refunded, disputed, inPart, open, failedRefund]);
   const waiting = (await store.listWaiting(100)).filter(({ purchaseId }) => ids.has(purchaseId));
   expect(

@@ -18,7 +18,7 @@ export interface Owner {
 }
 
 export const LEASE_MS = 600_000;
-export const POLL = { pollMinMs: 3_000, leaseMs: LEASE_MS };
+export const POLL = { pollMinMs: 20_000, leaseMs: LEASE_MS };
 
 export function withJobFixture(): JobFixture {
   return withResource(() => JobFixture.open());

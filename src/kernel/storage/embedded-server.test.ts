@@ -12,13 +12,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { freePort } from "../../../test/support/free-port.ts";
 import { silentLog } from "../../../test/support/silent-log.ts";
 import {
   chooseSystemUser,
@@ -191,11 +191,7 @@ test("a pid file that names another program's process does not keep the database
 });
 
 test("two data folders with the same stored port that start together get different ports and keep them", async () => {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const { port } = listener.address() as AddressInfo;
-  listener.close();
-  await once(listener, "close");
+  const port = await freePort();
   for (const name of ["one more", "other"]) {
     mkdirSync(join(root, name, "postgres"), { recursive: true });
     writeFileSync(join(root, name, "postgres", "port"), String(port));

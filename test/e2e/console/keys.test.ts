@@ -87,7 +87,7 @@ describe("the expiry of a key", () => {
     const move = async (expires_at: string): Promise<unknown> =>
       (await change(id, { expires_at })).json;
     expect(await statusOf(secret)).toBe(200);
-    const soon = inSeconds(1);
+    const soon = inSeconds(4);
     expect(await move(soon)).toMatchObject({ expires_at: soon, is_expired: false });
     await until("the key has expired", async () => (await statusOf(secret)) === 401);
     expect(await readKey(id)).toMatchObject({ is_expired: true, disabled_at: null });

@@ -143,8 +143,8 @@ test("an imported price rise is announced to the model's users only, and charged
   const before = await served();
   expect(costOf(before)).toBe(costAt(before, 1_000_000n, 2_000_000n));
 
-  // The announced price takes effect about two seconds from now.
-  const soonMs = Math.ceil((systemClock.nowMs() + 1_500) / 1_000) * 1_000;
+  // The announced price takes effect about four seconds from now.
+  const soonMs = Math.ceil((systemClock.nowMs() + 4_000) / 1_000) * 1_000;
   const soon = new Date(soonMs).toISOString().replace(".000Z", "Z");
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replaceAll(from.replace(".000Z", "Z"), soon));

@@ -216,8 +216,11 @@ describe("an id of another organization", () => {
   });
 });
 
-const FROM = "2026-01-01T00:00:00.000Z";
-const TO = "2027-01-01T00:00:00.000Z";
+const DAY_MS = 86_400_000;
+/** The 300 days before now, and the day after. */
+const [FROM = "", TO = ""] = [-300, 1].map((days) =>
+  new Date(Date.now() + days * DAY_MS).toISOString(),
+);
 
 describe("the keys that the marketplace manages for an organization", () => {
   test("cannot be read or changed by their ids", async () => {
