@@ -244,7 +244,19 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await charged(turns.nth(0));
     const chooser = page.waitForEvent("filechooser");
     await page.getByRole("button", { name: "Attach files" }).click();
+    await page.evaluate(`{
+      const read = createImageBitmap;
+      window.createImageBitmap = async (file) => {
+        await new Promise((resolve) => (window.goOn = resolve));
+        return await read(file);
+      };
+    }`);
     await (await chooser).setFiles({ name: "pixel.png", mimeType: "image/png", buffer: PIXEL });
+    await page.waitForFunction("window.goOn");
+    await page.getByRole("textbox", { name: "Message" }).fill("Second");
+    const send = page.getByRole("button", { name: "Send", exact: true });
+    expect(await send.isDisabled()).toBe(true);
+    await page.evaluate("goOn()");
     const attached = page.getByRole("list", { name: "Attached files" });
     await attached.getByAltText("pixel.png").waitFor();
     await say(page, "Second");

@@ -27,6 +27,7 @@ export function Composer(props: ComposerProps) {
   const { isBusy, mayAsk, askProblem, kinds, text, onText } = props;
   const [attached, setAttached] = useState<readonly Attachment[]>([]);
   const [problem, setProblem] = useState<string>();
+  const [readings, setReadings] = useState(0);
   const resetFiles = useRef<() => void>(null);
   const untaken = attached.find(({ kind }) => !kinds.includes(kind));
   const isSendable =
@@ -34,6 +35,8 @@ export function Composer(props: ComposerProps) {
     !isBusy &&
     askProblem === undefined &&
     untaken === undefined &&
+    // A file that is still being read would otherwise go with the next message.
+    readings === 0 &&
     (text.trim() !== "" || attached.length > 0);
 
   async function attach(files: readonly File[]): Promise<void> {
@@ -41,7 +44,9 @@ export function Composer(props: ComposerProps) {
     setProblem(reason);
     resetFiles.current?.();
     if (reason !== undefined) return;
+    setReadings((count) => count + 1);
     const read = await Promise.all(files.map(async (file) => await readAttachment(file)));
+    setReadings((count) => count - 1);
     setProblem(read.find((each) => typeof each === "string"));
     setAttached((before) => [...before, ...read.filter((each) => typeof each !== "string")]);
   }
