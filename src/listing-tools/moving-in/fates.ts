@@ -126,7 +126,11 @@ interface SettingGroup {
   readonly secret?: boolean;
 }
 
-export const settingGroups: readonly SettingGroup[] = table.groups as readonly SettingGroup[];
+/** The table leaves out an empty `next`: only a setting that is not carried over has one. */
+export const settingGroups: readonly SettingGroup[] = table.groups.map((group) => ({
+  next: "",
+  ...group,
+})) as readonly SettingGroup[];
 
 /** Maps and lists whose members each get a note. */
 const CONTAINERS: ReadonlySet<string> = new Set([
