@@ -171,15 +171,13 @@ const provider = Type.Object(
         ...rule("provider-priority", "must be an integer from 0 to 100"),
       }),
     ),
-    prompt_logging: oneOf(["none", "retained"], {
+    prompt_logging: oneOf("prompt-logging", ["none", "retained"], {
       description: "What happens to prompts; disclosed to buyers.",
-      ...rule("prompt-logging", 'must be "none" or "retained"'),
     }),
     listing: Type.Optional(
-      oneOf(["public", "private"], {
+      oneOf("listing", ["public", "private"], {
         default: "public",
         description: "`private` is dedicated capacity: compiled, never routed or listed publicly.",
-        ...rule("listing", 'must be "public" or "private"'),
       }),
     ),
   },
@@ -231,18 +229,16 @@ const endpoint = Type.Object(
       pathText("Decisions endpoint under `base_url`, for models without a path of their own."),
     ),
     response_envelope: Type.Optional(
-      oneOf(["envelope_v4"], {
+      oneOf("response-envelope", ["envelope_v4"], {
         description:
           "How answers are wrapped; absent means they are not. Decisions endpoints only.",
-        ...rule("response-envelope", 'must be "envelope_v4"'),
       }),
     ),
     billing: Type.Optional(
-      oneOf(["token", "reported_cost"], {
+      oneOf("billing", ["token", "reported_cost"], {
         default: "token",
         description:
           "`reported_cost`: the provider reports its own cost in USD, and that cost is billed.",
-        ...rule("billing", 'must be "token" or "reported_cost"'),
       }),
     ),
   },
@@ -252,13 +248,11 @@ export type ManifestEndpoint = Accepted<typeof endpoint>;
 
 const settlement = Type.Object(
   {
-    mode: oneOf(["prepaid", "arrears"], {
+    mode: oneOf("settlement-mode", ["prepaid", "arrears"], {
       description: "Deducted from a deposit, or invoiced afterwards.",
-      ...rule("settlement-mode", 'must be "prepaid" or "arrears"'),
     }),
-    interval: oneOf(["half_daily", "daily", "weekly", "monthly"], {
+    interval: oneOf("settlement-interval", ["half_daily", "daily", "weekly", "monthly"], {
       description: "Period of a statement, in UTC.",
-      ...rule("settlement-interval", 'must be "half_daily", "daily", "weekly" or "monthly"'),
     }),
     billing_contact: Type.Optional(
       Type.String({

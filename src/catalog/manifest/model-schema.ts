@@ -23,24 +23,15 @@ const unitRule = rule("capacity-unit", 'must have unit "token" for type prompt a
 
 const capacity = Type.Object(
   {
-    type: oneOf(TYPES, {
-      description: "What is limited.",
-      ...rule("capacity-type", 'must be "request", "prompt" or "completion"'),
-    }),
+    type: oneOf("capacity-type", TYPES, { description: "What is limited." }),
     unit: Type.Optional(
       Type.Literal("token", {
         description: "`token`; required for `prompt` and `completion`.",
         ...rule("capacity-unit", 'must be "token"'),
       }),
     ),
-    per: oneOf(WINDOWS, {
-      description: "The window.",
-      ...rule("capacity-window", 'must be "minute", "hour" or "day"'),
-    }),
-    value: positiveInteger({
-      description: "Maximum requests or tokens in one window.",
-      ...rule("capacity-value", "must be an integer greater than 0"),
-    }),
+    per: oneOf("capacity-window", WINDOWS, { description: "The window." }),
+    value: positiveInteger("capacity-value", "Maximum requests or tokens in one window."),
   },
   {
     title: "CapacityEntry",
@@ -134,12 +125,9 @@ const descriptorSchema: TUnsafe<ManifestDescriptor> = Type.Unsafe<ManifestDescri
   type: "object",
   required: ["type"],
   properties: {
-    type: {
-      type: "string",
-      enum: ["boolean", "range", "integer", "enum", "unknown"],
+    type: oneOf("descriptor-type", ["boolean", "range", "integer", "enum", "unknown"], {
       description: "`boolean` and `unknown` have no further fields.",
-      ...rule("descriptor-type", 'must be "boolean", "range", "integer", "enum" or "unknown"'),
-    },
+    }),
     min: { description: "`range`: number, required. `integer`: integer." },
     max: { description: "`range`: number, required. `integer`: integer." },
     default: { description: "`range`: number. `integer`: integer. `enum`: string." },
@@ -173,17 +161,15 @@ export const modelSchema = Type.Object(
       }),
     ),
     output_modality: Type.Optional(
-      oneOf(["text", "image", "video", "decisions"], {
+      oneOf("output-modality", ["text", "image", "video", "decisions"], {
         default: "text",
         description: "What the model produces; it determines the route that serves it.",
-        ...rule("output-modality", 'must be "text", "image", "video" or "decisions"'),
       }),
     ),
     decisions_wire: Type.Optional(
-      oneOf(["systemone", "gliner"], {
+      oneOf("decisions-wire", ["systemone", "gliner"], {
         default: "systemone",
         description: "Question grammar buyers send. Decisions listings only.",
-        ...rule("decisions-wire", 'must be "systemone" or "gliner"'),
       }),
     ),
     decisions_path: Type.Optional(
@@ -211,10 +197,7 @@ export const modelSchema = Type.Object(
     ),
     input_modalities: Type.Optional(
       Type.Array(
-        oneOf(INPUT_MODALITIES, {
-          description: "A kind of message part.",
-          ...rule("input-modality", 'must be "text", "image", "file", "audio" or "video"'),
-        }),
+        oneOf("input-modality", INPUT_MODALITIES, { description: "A kind of message part." }),
         {
           uniqueItems: true,
           contains: { const: "text" },
@@ -225,19 +208,17 @@ export const modelSchema = Type.Object(
       ),
     ),
     context_length: Type.Optional(
-      positiveInteger({
-        description:
-          "Maximum tokens of prompt and output together. Required for text and decisions.",
-        ...rule("context-length", "must be an integer greater than 0"),
-      }),
+      positiveInteger(
+        "context-length",
+        "Maximum tokens of prompt and output together. Required for text and decisions.",
+      ),
     ),
     max_output_tokens: Type.Optional(
-      positiveInteger({
-        description:
-          "Text: maximum output tokens. Image: ceiling per image. Video: ceiling per second. " +
+      positiveInteger(
+        "max-output-tokens",
+        "Text: maximum output tokens. Image: ceiling per image. Video: ceiling per second. " +
           "In micro-dollars under `reported_cost`. Required for image and video.",
-        ...rule("max-output-tokens", "must be an integer greater than 0"),
-      }),
+      ),
     ),
     price_card: Type.Optional(priceCardSchema),
     quantization: Type.Optional(Type.String({ description: "Such as `fp8`; shown to buyers." })),

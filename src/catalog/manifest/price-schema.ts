@@ -38,13 +38,7 @@ export function costPerMillion(description: string): TString {
 
 const price = Type.Object(
   {
-    type: oneOf([...MANIFEST_SKUS], {
-      description: "The SKU that is priced.",
-      ...rule(
-        "price-type",
-        'must be "prompt", "cached_prompt", "cache_write", "completion" or "internal_reasoning"',
-      ),
-    }),
+    type: oneOf("price-type", [...MANIFEST_SKUS], { description: "The SKU that is priced." }),
     unit: Type.Literal("token", {
       description: "Always `token`.",
       ...rule("price-unit", 'must be "token"'),
@@ -92,9 +86,8 @@ function label(description: string): TOptional<TString> {
 
 const priceCardLine = Type.Object(
   {
-    unit: oneOf(["token", "image", "second", "megapixel"], {
+    unit: oneOf("price-card-unit", ["token", "image", "second", "megapixel"], {
       description: "What is counted.",
-      ...rule("price-card-unit", 'must be "token", "image", "second" or "megapixel"'),
     }),
     cost_usd: Type.String({
       pattern: patterns.costPerUnit,

@@ -28,12 +28,24 @@ export function rule(id: string, help: string): RuleNote {
 export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** With `type: "string"`, a validator finds a word by its hash instead of comparing each word. */
+/**
+ * The text of the rule `id` lists the words. With `type: "string"`, a validator finds a word by its
+ * hash instead of comparing each word.
+ */
 export function oneOf<const Words extends readonly string[]>(
+  id: string,
   words: Words,
-  options: RuleNote & { readonly description: string; readonly default?: Words[number] },
+  options: { readonly description: string; readonly default?: Words[number] },
 ): TUnsafe<Words[number]> {
-  return Type.Unsafe<Words[number]>({ type: "string", enum: words, ...options });
+  const note = rule(id, `must be ${quotedWords(words, "or")}`);
+  return Type.Unsafe<Words[number]>({ type: "string", enum: words, ...options, ...note });
+}
+
+/** Writes `"a", "b" or "c"`. */
+export function quotedWords(words: readonly string[], joint: "or" | "and"): string {
+  const quoted = words.map((word) => `"${word}"`);
+  const last = quoted.pop() ?? "";
+  return quoted.length === 0 ? last : `${quoted.join(", ")} ${joint} ${last}`;
 }
 
 export function when(condition: TSchema, consequence: TSchema): TSchema {
@@ -83,8 +95,9 @@ export function mustBe(
 /** JSON parsers that use floats read every integer up to this one exactly. */
 export const integerMax: number = Number.MAX_SAFE_INTEGER;
 
-export function positiveInteger(options: RuleNote & { readonly description: string }): TInteger {
-  return Type.Integer({ minimum: 1, maximum: integerMax, ...options });
+export function positiveInteger(id: string, description: string): TInteger {
+  const note = rule(id, "must be an integer greater than 0");
+  return Type.Integer({ minimum: 1, maximum: integerMax, description, ...note });
 }
 
 /** "@" is left out, so that a URL with a user name or password does not match. */

@@ -2,9 +2,8 @@ import { Type, type TString } from "typebox";
 import { type Accepted, dateText, oneOf, patterns, rule } from "./schema-parts.ts";
 
 const fileFields = {
-  from: oneOf(["litellm", "models.dev", "openrouter", "genai-prices"], {
+  from: oneOf("source-from", ["litellm", "models.dev", "openrouter", "genai-prices"], {
     description: "Which public list of models it is.",
-    ...rule("source-from", 'must be "litellm", "models.dev", "openrouter" or "genai-prices"'),
   }),
   dated: dateText("The day of which the list is."),
   sha256: hash("SHA-256 of the bytes of the list, hexadecimal."),

@@ -34,12 +34,11 @@ export type ManifestExtraPricing = Accepted<typeof extraPricing>;
 
 const priceTier = Type.Object(
   {
-    above_prompt_tokens: positiveInteger({
-      description:
-        "The tier holds for a whole request, output included, whose prompt, cached and written " +
+    above_prompt_tokens: positiveInteger(
+      "tier-bound",
+      "The tier holds for a whole request, output included, whose prompt, cached and written " +
         "tokens together are above this many.",
-      ...rule("tier-bound", "must be an integer greater than 0"),
-    }),
+    ),
     pricing: pricingSchema,
     extra_pricing: Type.Optional(extraPricing),
   },
@@ -120,9 +119,8 @@ export type ManifestPriceChange = Accepted<typeof priceChange>;
 const checked = Type.Object(
   {
     on: dateText("The day of the check."),
-    by: oneOf(["two-sources", "page"], {
+    by: oneOf("terms-checked-by", ["two-sources", "page"], {
       description: "Two sources agreed, or a person read the provider's page.",
-      ...rule("terms-checked-by", 'must be "two-sources" or "page"'),
     }),
     url: Type.Optional(urlText("What was read.")),
   },
@@ -149,7 +147,12 @@ const imageTokens = Type.Object(
   {
     size: imageLabel("Of images of this size; absent: of any."),
     quality: imageLabel("Of images of this quality; absent: of any."),
-    tokens: positiveInteger({ description: "Output tokens of one image.", ...imageTokensRule }),
+    tokens: Type.Integer({
+      minimum: 1,
+      maximum: integerMax,
+      description: "Output tokens of one image.",
+      ...imageTokensRule,
+    }),
   },
   {
     title: "ImageTokens",

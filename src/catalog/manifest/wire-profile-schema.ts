@@ -1,5 +1,5 @@
 import { Type, type TSchema, type TUnsafe } from "typebox";
-import { type Accepted, at, oneOf, rule } from "./schema-parts.ts";
+import { type Accepted, at, oneOf, quotedWords, rule } from "./schema-parts.ts";
 
 const NAME = "^[a-zA-Z][a-zA-Z0-9_]{0,63}$";
 const WORD = "^[\\x21-\\x7e]{1,64}$";
@@ -13,11 +13,22 @@ const valueRule = rule(
   "wire-profile-value",
   "must map values to values, each of 1 to 64 printable characters without blanks",
 );
+const HISTORY_RULES = [
+  "no-name",
+  "no-null",
+  "no-reasoning",
+  "no-strict",
+  "no-cache-control",
+  "no-effort-with-tools",
+  "text-only-content",
+  "system-for-developer",
+  "system-first",
+] as const;
+/** A part of a conversation that an endpoint refuses or needs in another form. */
+export type HistoryRule = (typeof HISTORY_RULES)[number];
 const historyRule = rule(
   "wire-profile-history",
-  'must be a list without repeats of "no-name", "no-null", "no-reasoning", "no-strict", ' +
-    '"no-cache-control", "no-effort-with-tools", "text-only-content", "system-for-developer" and ' +
-    '"system-first"',
+  `must be a list without repeats of ${quotedWords(HISTORY_RULES, "and")}`,
 );
 
 const valueMap: TSchema = {
@@ -51,48 +62,34 @@ export function fixedBody(description: string): TUnsafe<Readonly<Record<string, 
 }
 
 export function historyRules(description: string) {
-  return Type.Array(
-    oneOf(
-      [
-        "no-name",
-        "no-null",
-        "no-reasoning",
-        "no-strict",
-        "no-cache-control",
-        "no-effort-with-tools",
-        "text-only-content",
-        "system-for-developer",
-        "system-first",
-      ],
-      { description: "What the endpoint refuses.", ...historyRule },
-    ),
-    { uniqueItems: true, description, ...historyRule },
-  );
+  const word = { type: "string", enum: HISTORY_RULES, description: "What the endpoint refuses." };
+  return Type.Array(Type.Unsafe<HistoryRule>({ ...word, ...historyRule }), {
+    uniqueItems: true,
+    description,
+    ...historyRule,
+  });
 }
 
 export const wireProfileSchema = Type.Object(
   {
     auth: Type.Optional(
-      oneOf(["bearer", "x-api-key", "api-key"], {
+      oneOf("wire-profile-auth", ["bearer", "x-api-key", "api-key"], {
         description: "The header with the key, where it is not the one of the dialect.",
-        ...rule("wire-profile-auth", 'must be "bearer", "x-api-key" or "api-key"'),
       }),
     ),
     stream_usage: Type.Optional(
-      oneOf(["ask", "always"], {
+      oneOf("wire-profile-stream-usage", ["ask", "always"], {
         default: "ask",
         description:
           "`always`: streams report usage unasked, and `stream_options` is never sent. " +
           "Chat completions only.",
-        ...rule("wire-profile-stream-usage", 'must be "ask" or "always"'),
       }),
     ),
     undeclared: Type.Optional(
-      oneOf(["forward", "drop"], {
+      oneOf("wire-profile-undeclared", ["forward", "drop"], {
         default: "forward",
         description:
           "`drop`: parameters that a listing does not declare are not sent, and named in the answer.",
-        ...rule("wire-profile-undeclared", 'must be "forward" or "drop"'),
       }),
     ),
     rename: Type.Optional(
@@ -111,18 +108,16 @@ export const wireProfileSchema = Type.Object(
       historyRules("What messages and tools must not hold, or hold in another form."),
     ),
     tool_signature: Type.Optional(
-      oneOf(["gemini"], {
+      oneOf("wire-profile-tool-signature", ["gemini"], {
         description:
           "Calls carry signatures that the next turn has to bring back. Chat completions only.",
-        ...rule("wire-profile-tool-signature", 'must be "gemini"'),
       }),
     ),
     usage_gap: Type.Optional(
-      oneOf(["reasoning"], {
+      oneOf("wire-profile-usage-gap", ["reasoning"], {
         description:
           "What `total_tokens` has above prompt and completion is billed as internal reasoning. " +
           "Chat completions only.",
-        ...rule("wire-profile-usage-gap", 'must be "reasoning"'),
       }),
     ),
     non_stream_max: Type.Optional(
@@ -150,8 +145,6 @@ export const wireProfileSchema = Type.Object(
 
 /** How an endpoint differs from its wire. Unknown members are refused. */
 export type ManifestWireProfile = Accepted<typeof wireProfileSchema>;
-/** A part of a conversation that an endpoint refuses or needs in another form. */
-export type HistoryRule = NonNullable<ManifestWireProfile["history"]>[number];
 
 const onWireB = (member: string): TSchema =>
   at(member, {

@@ -7,21 +7,24 @@ import table from "./ids.json" with { type: "json" };
 interface IdTable {
   /** For each provider that makes its own models: the maker's name in marketplace ids. */
   readonly labs: Readonly<Record<string, string>>;
-  /** By marketplace id, then provider: the provider's ids of the model. */
+  /** Marketplace ids of models that OpenRouter calls by the same id. */
+  readonly openrouter: readonly string[];
+  /** By marketplace id, then any other provider: the provider's ids of the model. */
   readonly ids: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   /** By provider, then marketplace id: reviewed reasons to stage the listing. */
   readonly staged: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }
 
-const { labs, ids, staged }: IdTable = table;
+const { labs, openrouter, ids, staged }: IdTable = table;
 
-const byUpstream: ReadonlyMap<string, string> = new Map(
-  Object.entries(ids).flatMap(([id, providers]) =>
+const byUpstream: ReadonlyMap<string, string> = new Map([
+  ...openrouter.map((id): [string, string] => [`openrouter ${id}`, id]),
+  ...Object.entries(ids).flatMap(([id, providers]) =>
     Object.entries(providers).flatMap(([provider, names]) =>
       names.map((name): [string, string] => [`${provider} ${name}`, id]),
     ),
   ),
-);
+]);
 
 /** The provider with the same model names: for "deepseek-messages", that is "deepseek". */
 function baseProvider(provider: string): string {
@@ -47,11 +50,6 @@ export function fireworksName(name: string): string {
   if (/^(?:routers|models)\//.test(name)) return `accounts/fireworks/${name}`;
   const isRouter = /-fast$|^(?:auto|auto-instant|firerouter)$|^firerouter\//.test(name);
   return `accounts/fireworks/${isRouter ? "routers" : "models"}/${name}`;
-}
-
-/** The marketplace id of an entry of OpenRouter, to compare its price with the maker's price. */
-export function labModelId(openRouterId: string): string {
-  return byUpstream.get(`openrouter ${openRouterId}`) ?? openRouterId;
 }
 
 /** Reviewed reasons to stage a listing (`is_ready: false`) although its sources agree. */

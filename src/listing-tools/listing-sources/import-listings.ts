@@ -12,7 +12,7 @@ import type { Draft, DraftChange, ImportNote, ReaderInput, Reading } from "./dra
 import { isModelId, isMovingName, undatedName } from "./entry-rules.ts";
 import { readGenaiPrices } from "./genai-prices.ts";
 import { groupOpinions, type SourceOpinions } from "./group-opinions.ts";
-import { listKnownReasons, labModelId, listingHash, marketplaceId } from "./ids.ts";
+import { listKnownReasons, listingHash, marketplaceId } from "./ids.ts";
 import { readLitellm } from "./litellm.ts";
 import { findNewestDay, mergeDrafts, type Opinion } from "./merge-drafts.ts";
 import { readModelsDev } from "./models-dev.ts";
@@ -83,8 +83,9 @@ function readOpinions(
   const provider = head.sources[source.from];
   if (provider === undefined) return { opinions: [], skipped: [], denied: [] };
   const isLab = source.from === "openrouter" && provider !== EVERY_AUTHOR;
+  // OpenRouter calls a maker's models by their marketplace ids.
   const toModelId = (name: string): string =>
-    isLab ? labModelId(name) : marketplaceId(head.provider.id, name);
+    isLab ? name : marketplaceId(head.provider.id, name);
   const { dated } = source;
   const readings = readSource(source.from, source.document, { provider, dated, day });
   const isOwn = !isLab && source.from !== "genai-prices";

@@ -7,7 +7,7 @@ import type {
   ManifestSettlement,
   ManifestWireProfile,
 } from "../../catalog/index.ts";
-import { matchesGlob } from "../../kernel/index.ts";
+import { assert, matchesGlob } from "../../kernel/index.ts";
 import table from "./heads.json" with { type: "json" };
 
 /** The public sources of listings, by the names that commands and manifests use. */
@@ -79,7 +79,35 @@ export interface ModelAbilities {
   readonly maxOutputTokens?: number;
 }
 
-const { heads } = table as unknown as { readonly heads: readonly ProviderHead[] };
+/** A head as the table writes it. A parameter by its name alone has its usual descriptor. */
+interface WrittenHead extends Omit<ProviderHead, "output_bound" | "parameters"> {
+  readonly output_bound?: ProviderHead["output_bound"];
+  readonly parameters: Readonly<Record<string, readonly (string | Parameters)[]>>;
+}
+
+const { usual, heads: written } = table as unknown as {
+  /** For each parameter: the descriptor that most of its providers have. */
+  readonly usual: Parameters;
+  readonly heads: readonly WrittenHead[];
+};
+
+const USUAL_BOUND = { usual: "max_tokens", reasoning: "max_tokens" } as const;
+
+const heads: readonly ProviderHead[] = written.map((head) => {
+  const groups = Object.entries(head.parameters);
+  const parameters = groups.map(([ability, listed]) => [ability, describeAll(listed)] as const);
+  return { output_bound: USUAL_BOUND, ...head, parameters: Object.fromEntries(parameters) };
+});
+
+function describeAll(listed: readonly (string | Parameters)[]): Parameters {
+  const described = listed.flatMap((each): (readonly [string, ManifestDescriptor])[] => {
+    if (typeof each !== "string") return Object.entries(each);
+    const descriptor = usual[each];
+    assert(descriptor !== undefined, "a parameter without a descriptor has a usual one");
+    return [[each, descriptor]];
+  });
+  return Object.fromEntries(described);
+}
 
 /** All heads, in the order in which commands offer them. */
 export function providerHeads(): readonly ProviderHead[] {

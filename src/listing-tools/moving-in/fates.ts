@@ -123,29 +123,19 @@ interface SettingGroup {
   /** Says what the setting becomes if it is carried over, and otherwise why it is not. */
   readonly why: string;
   readonly next: string;
-  readonly secret?: boolean;
 }
 
-export const settingGroups: readonly SettingGroup[] = table.groups as readonly SettingGroup[];
+/** A group as the table has it. Most have no `next`: only a setting not carried over has one. */
+type WrittenGroup = Omit<SettingGroup, "in" | "next"> & { readonly next?: string };
+
+const groupsByPlace = table as Readonly<Record<string, readonly WrittenGroup[]>>;
+
+export const settingGroups: readonly SettingGroup[] = Object.entries(groupsByPlace).flatMap(
+  ([place, groups]) => groups.map((group) => ({ in: place, next: "", ...group })),
+);
 
 /** Maps and lists whose members each get a note. */
-const CONTAINERS: ReadonlySet<string> = new Set([
-  "",
-  "model_list",
-  "model_list[]",
-  "model_list[].litellm_params",
-  "model_list[].model_info",
-  "router_settings",
-  "litellm_settings",
-  "general_settings",
-  "environment_variables",
-  "keys_file",
-  "keys_file.keys",
-  "keys_file.keys[]",
-  "teams_file",
-  "teams_file.teams",
-  "teams_file.teams[]",
-]);
+const CONTAINERS: ReadonlySet<string> = new Set([...LISTS, ...Object.keys(groupsByPlace)]);
 
 const isGlob = (key: string): boolean => key.includes("*");
 /** By place, blank and name of a setting, because no name in the table contains a blank. */

@@ -19,6 +19,8 @@ export const refusedProviders: Readonly<Record<string, string>> = table.refused;
 /** By LiteLLM mode, except `chat`: what a model of this mode produces. */
 export const otherKinds: Readonly<Record<string, string>> = table.kinds;
 const kindsByName: Readonly<Record<string, readonly string[]>> = table.kinds_by_name;
+/** By provider: how the names of its models start that need no prefix. */
+const bareNames: Readonly<Record<string, readonly string[]>> = table.bare;
 const placeholderKeys: ReadonlySet<string> = new Set(table.placeholder_keys);
 
 export type FoundProvider =
@@ -114,8 +116,8 @@ function chooseHead(head: string, upstreamId: string): string {
 }
 
 function bareProvider(model: string): string | undefined {
-  const rule = table.bare.find(({ starts }) => starts.some((start) => model.startsWith(start)));
-  return rule?.provider;
+  const isMatch = (start: string): boolean => model.startsWith(start);
+  return Object.entries(bareNames).find(([, starts]) => starts.some(isMatch))?.[0];
 }
 
 /** The output of a model that does not chat, as text for a note; undefined for a chat model. */

@@ -146,7 +146,6 @@ class MessageParts {
       thinking: this.#thinking,
       finish: this.#finish,
       models: this.#model === "" ? [] : [this.#model],
-      isModelEverywhere: this.#model !== "",
       usage: this.#usage,
       calls: this.#calls,
       flaws: this.#flaws,

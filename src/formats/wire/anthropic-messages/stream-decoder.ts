@@ -23,11 +23,22 @@ interface OpenTool {
   hasArguments: boolean;
 }
 
+/** What a decoder and a relay both learn from the events of a stream. */
 export class StreamReporter {
   report: UsageReport | undefined;
+  stopReason = "";
+  hasCalls = false;
   #counts: ReportedCounts = {};
   #cost: string | undefined;
   #messageId = "";
+
+  get finishReason(): FinishReason | undefined {
+    return this.stopReason === "" ? undefined : toReason(this.stopReason);
+  }
+
+  get hasWrongFinish(): boolean {
+    return isWrongWord(this.stopReason, this.hasCalls);
+  }
 
   /** True if `message` is another one than the first: its generation began anew. */
   isOther(message: Fields | undefined): boolean {
@@ -37,7 +48,7 @@ export class StreamReporter {
   }
 
   /** Reads `usage`, the parsed usage object that is at `path` in the event. */
-  read(json: AnswerJson, usage: unknown, path: readonly string[]): void {
+  readUsage(json: AnswerJson, usage: unknown, path: readonly string[]): void {
     if (asObject(usage) === undefined) return;
     this.#counts = mergeCounts(this.#counts, usage);
     const cost = readReportedCost(json.text, findPath(json.text, ...path));
@@ -53,31 +64,17 @@ export function learnText(repeated: RepeatedEvent, event: string, said: unknown)
 }
 
 /** Decodes a wire_b stream. An event's type is read from its JSON, but for the name `error`. */
-export class AnthropicMessagesDecoder implements StreamDecoder {
+export class AnthropicMessagesDecoder extends StreamReporter implements StreamDecoder {
   readonly #note: ServedModelNote;
-  readonly #reporter = new StreamReporter();
   readonly #tools = new Map<unknown, OpenTool>();
   readonly #repeated = new RepeatedEvent();
   #callCount = 0;
-  #hasCalls = false;
   #hasStarted = false;
-  #stopReason = "";
   #stopSequence = "";
 
   constructor(note: ServedModelNote) {
+    super();
     this.#note = note;
-  }
-
-  get report(): UsageReport | undefined {
-    return this.#reporter.report;
-  }
-
-  get finishReason(): FinishReason | undefined {
-    return this.#stopReason === "" ? undefined : toReason(this.#stopReason);
-  }
-
-  get hasWrongFinish(): boolean {
-    return isWrongWord(this.#stopReason, this.#hasCalls);
   }
 
   decode(event: SseEvent, emit: Emit): void {
@@ -119,18 +116,18 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 
   #start(json: AnswerJson, message: Fields | undefined, emit: Emit): void {
-    if (this.#reporter.isOther(message)) {
+    if (this.isOther(message)) {
       return emit({ type: "failure", failure: brokenOffFailure() });
     }
     this.#hasStarted = true;
     this.#note.take(message?.["model"]);
-    this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
+    this.readUsage(json, message?.["usage"], ["message", "usage"]);
   }
 
   #blockStart(json: AnswerJson, emit: Emit): void {
     const block = asObject(json.value["content_block"]);
     if (block === undefined) return;
-    this.#hasCalls ||= isCall(block);
+    this.hasCalls ||= isCall(block);
     if (block["type"] === "text") emitText("text", block["text"], emit);
     if (block["type"] === "thinking") emitText("reasoning", block["thinking"], emit);
     if (block["type"] !== "tool_use") return;
@@ -176,9 +173,9 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 
   #messageDelta(json: AnswerJson): void {
-    this.#reporter.read(json, json.value["usage"], ["usage"]);
+    this.readUsage(json, json.value["usage"], ["usage"]);
     const delta = asObject(json.value["delta"]);
-    this.#stopReason = textOf(delta?.["stop_reason"]) || this.#stopReason;
+    this.stopReason = textOf(delta?.["stop_reason"]) || this.stopReason;
     this.#stopSequence = textOf(delta?.["stop_sequence"]) || this.#stopSequence;
   }
 
@@ -190,7 +187,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     if (this.#callCount > ANSWER_CALLS_MAX) return emit(TOO_MANY_CALLS);
     for (const index of this.#tools.keys()) this.#blockStop(index, emit);
     const stopSequence = this.#stopSequence;
-    const reason = toReason(this.#stopReason);
+    const reason = toReason(this.stopReason);
     emit({ type: "finish", reason, ...(stopSequence === "" ? {} : { stopSequence }) });
     emit({ type: "end" });
   }

@@ -20,11 +20,10 @@ import {
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import { type AnswerLabel, type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
-import type { FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { withNeeded, withoutCostDetails, withRootMember } from "../neutral/relayed-text.ts";
 import { ownCallId } from "../neutral/tool-calls.ts";
-import type { Fields, UsageReport } from "../neutral/usage-report.ts";
+import type { Fields } from "../neutral/usage-report.ts";
 import {
   clientWord,
   closingText,
@@ -32,20 +31,17 @@ import {
   eventText,
   isCall,
   isClientCall,
-  isWrongWord,
   neededInMessage,
   pingText,
-  toReason,
 } from "./events.ts";
 import { learnText, StreamReporter } from "./stream-decoder.ts";
 import { usageJson, withCounts } from "./usage.ts";
 
 /** Replaces the model id, and holds the closing events until the cost is known. */
-export class AnthropicMessagesRelay implements StreamDriver {
+export class AnthropicMessagesRelay extends StreamReporter implements StreamDriver {
   readonly keepAliveText: string = pingText;
   readonly #label: AnswerLabel;
   readonly #note: ServedModelNote;
-  readonly #reporter = new StreamReporter();
   #repeated = new RepeatedEvent();
   /** Maps the provider's block index to the client's. A reused index means the latest block. */
   readonly #blocks = new Map<unknown, number>();
@@ -56,25 +52,12 @@ export class AnthropicMessagesRelay implements StreamDriver {
   #sentDelta: string | undefined;
   #hasStarted = false;
   #hasContent = false;
-  #stopReason = "";
-  #hasCalls = false;
   #hasClientCalls = false;
 
   constructor(label: AnswerLabel, note: ServedModelNote) {
+    super();
     this.#note = note;
     this.#label = label;
-  }
-
-  get report(): UsageReport | undefined {
-    return this.#reporter.report;
-  }
-
-  get finishReason(): FinishReason | undefined {
-    return this.#stopReason === "" ? undefined : toReason(this.#stopReason);
-  }
-
-  get hasWrongFinish(): boolean {
-    return isWrongWord(this.#stopReason, this.#hasCalls);
   }
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
@@ -110,7 +93,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   finishText(costUsd: string): string {
     // Clients read the stop reason in the last `message_delta`, so if none is held, it is repeated.
-    const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
+    const sent = this.stopReason === "" ? undefined : this.#sentDelta;
     const last = this.#heldDelta ?? sent;
     if (last === undefined) {
       const usage = usageJson(this.report?.usage, costUsd);
@@ -128,20 +111,20 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   #start(json: AnswerJson, out: OutputPieces): StepOutcome {
     const message = asObject(json.value["message"]);
-    if (this.#reporter.isOther(message)) return brokenOffFailure();
+    if (this.isOther(message)) return brokenOffFailure();
     if (this.#hasStarted) return "silent";
     this.#hasStarted = true;
     this.#note.take(message?.["model"]);
-    this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
+    this.readUsage(json, message?.["usage"], ["message", "usage"]);
     out.add(sseEventText("message_start", withStart(json.text, message, this.#label)));
     return "silent";
   }
 
   #delta(json: AnswerJson, out: OutputPieces): StepOutcome {
     const { usage } = json.value;
-    this.#reporter.read(json, usage, ["usage"]);
+    this.readUsage(json, usage, ["usage"]);
     const delta = asObject(json.value["delta"]);
-    this.#stopReason ||= textOf(delta?.["stop_reason"]);
+    this.stopReason ||= textOf(delta?.["stop_reason"]);
     const word = this.#stopReasonJson();
     const text =
       delta === undefined
@@ -153,12 +136,12 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   #clientWord(): string {
-    const calls = { hasCalls: this.#hasCalls, hasClientCalls: this.#hasClientCalls };
-    return clientWord(this.#stopReason, calls);
+    const calls = { hasCalls: this.hasCalls, hasClientCalls: this.#hasClientCalls };
+    return clientWord(this.stopReason, calls);
   }
 
   #stopReasonJson(): string {
-    return this.#stopReason === "" ? "null" : JSON.stringify(this.#clientWord());
+    return this.stopReason === "" ? "null" : JSON.stringify(this.#clientWord());
   }
 
   /** Adds missing output tokens, which official clients read unchecked, and removes the cost. */
@@ -187,7 +170,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const text = this.#withBlock(this.#withIndex(type, json), json.value["content_block"]);
     out.add(sseEventText(type, text));
     const block = asObject(json.value["content_block"]);
-    this.#hasCalls ||= isCall(block);
+    this.hasCalls ||= isCall(block);
     this.#hasClientCalls ||= isClientCall(block);
     if (!bearsContent(json.value)) return "silent";
     this.#hasContent = true;

@@ -8,8 +8,6 @@ export interface ProviderAnswer {
   readonly finish: string | undefined;
   /** The model ids that the answer reports, in order; a stream may report one in every event. */
   readonly models: readonly string[];
-  /** True if every part that can name the model does so. */
-  readonly isModelEverywhere: boolean;
   readonly usage: Fields | undefined;
   readonly calls: readonly ProviderCall[];
   /** How the answer breaks the format of its wire. */
@@ -40,12 +38,11 @@ export function objectsIn(value: unknown): readonly Fields[] {
 export function readCommonMembers(
   json: Fields | undefined,
   finish: unknown,
-): Pick<ProviderAnswer, "finish" | "models" | "isModelEverywhere" | "usage"> {
+): Pick<ProviderAnswer, "finish" | "models" | "usage"> {
   const model = textOf(json?.["model"]);
   return {
     finish: asText(finish),
     models: model === "" ? [] : [model],
-    isModelEverywhere: model !== "",
     usage: asObject(json?.["usage"]),
   };
 }

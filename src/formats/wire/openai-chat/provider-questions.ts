@@ -116,13 +116,11 @@ function readChunks(events: readonly ProviderEvent[]): ProviderAnswer {
   const parts = new ChunkParts();
   for (const chunk of known) parts.take(chunk);
   flaws.push(...parts.flaws);
-  const models = known.map((chunk) => textOf(chunk["model"]));
   return {
     text: parts.text,
     thinking: parts.thinking,
     finish: parts.finish,
-    models: models.filter((model) => model !== ""),
-    isModelEverywhere: known.length > 0 && models.every((model) => model !== ""),
+    models: known.map((chunk) => textOf(chunk["model"])).filter((model) => model !== ""),
     usage: known.map((chunk) => asObject(chunk["usage"])).findLast((usage) => usage !== undefined),
     calls: parts.calls,
     flaws,

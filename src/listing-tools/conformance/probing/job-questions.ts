@@ -54,31 +54,28 @@ export interface JobDeps {
   readonly deadlines: Deadlines;
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere" | "delete">;
   readonly signal: AbortSignal;
-  /** How long a job may take until its end. Default 15 minutes. */
-  readonly deadlineMs?: number;
   /** Milliseconds between two polls. Default 3000. */
   readonly pollMs?: number;
-  /** Maximum wait for the answer to a poll, and for the next bytes of a file. Default 30 s. */
-  readonly answerMs?: number;
 }
 
+/** How long a job may take until its end. */
 const DEADLINE_MS = 900_000;
 const POLL_MS = 3_000;
+/** Maximum wait for the answer to a poll, and for the next bytes of a file. */
 const ANSWER_MS = 30_000;
 const RECORD_BYTES_MAX = 1_048_576;
 const FILE_BYTES_MAX = 1_073_741_824;
 
 export function jobQuestions(deps: JobDeps, deployment: Deployment): JobQuestions {
-  const { clock, deadlines, upstream, signal } = deps;
-  const { deadlineMs = DEADLINE_MS, pollMs = POLL_MS, answerMs = ANSWER_MS } = deps;
+  const { clock, deadlines, upstream, signal, pollMs = POLL_MS } = deps;
   const fetchRecord = (send: FetchInput["send"]): Promise<FetchedAnswer | undefined> =>
-    fetchAnswer({ clock, deadlines, totalMs: answerMs, bytesMax: RECORD_BYTES_MAX, send }).ended;
+    fetchAnswer({ clock, deadlines, totalMs: ANSWER_MS, bytesMax: RECORD_BYTES_MAX, send }).ended;
   const about = (jobId: string): { path: string; headers: Record<string, string> } => ({
     path: jobPath(deployment, jobId),
     headers: { accept: "application/json" },
   });
   return {
-    deadlineMs,
+    deadlineMs: DEADLINE_MS,
     nowMs: () => clock.monotonicMs(),
     ask: async (jobId) => {
       const answer = await fetchRecord((handler) =>
@@ -89,7 +86,7 @@ export function jobQuestions(deps: JobDeps, deployment: Deployment): JobQuestion
     cancel: async (jobId) => {
       await fetchRecord((handler) => upstream.delete(deployment, about(jobId), handler));
     },
-    read: (jobId, range) => readPart({ ...deps, answerMs }, { deployment, jobId, range }),
+    read: (jobId, range) => readPart(deps, { deployment, jobId, range }),
     pause: async () => {
       await sleep(pollMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) throw new ProbeNotSent("skip", "the run was ended");
@@ -98,7 +95,7 @@ export function jobQuestions(deps: JobDeps, deployment: Deployment): JobQuestion
 }
 
 async function readPart(
-  { clock, deadlines, upstream, answerMs }: JobDeps & { readonly answerMs: number },
+  { clock, deadlines, upstream }: JobDeps,
   asked: { readonly deployment: Deployment; readonly jobId: string; readonly range: ByteRange },
 ): Promise<FilePart> {
   const { deployment, jobId, range } = asked;
@@ -114,7 +111,7 @@ async function readPart(
     path: contentPath(deployment, jobId),
     range: `bytes=${range.first}-${range.last}`,
     headOnly: false,
-    idleMs: answerMs,
+    idleMs: ANSWER_MS,
     bytesMax: FILE_BYTES_MAX,
     sink: {
       get committed() {

@@ -11,8 +11,6 @@ export interface Probe {
   /** Makes a body that the gateway would never send. `as` changes only the model or the key. */
   readonly changeBody?: (body: Buffer) => Buffer;
   readonly as?: "wrong_key" | "unknown_model";
-  /** Default: the time limit of the run. */
-  readonly timeoutMs?: number;
 }
 
 /** True if a customer could send this request. Only then does its answer show what they get. */

@@ -123,8 +123,7 @@ function prepareFor<R extends CallRequest>(
   const worstMicroUsd = kind.quote(request, target);
   const upstream = changeUpstream(encoded.upstream, probe);
   const dispatch: Prepared["dispatch"] = (deps, recorder) => {
-    const totalMs = probe.timeoutMs ?? deps.timeoutMs;
-    const { clock, classify } = deps;
+    const { clock, classify, timeoutMs: totalMs } = deps;
     const own = kind.classify;
     const sender = probe.as === "wrong_key" ? deps.upstreamWithWrongKey : deps.upstream;
     const running = runAttempt({
