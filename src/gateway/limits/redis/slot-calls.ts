@@ -168,7 +168,7 @@ export class SlotRebuild {
       this.#busy += 1;
     }
     try {
-      const { ids, rows } = toRows(await this.#recentUse.recentUse(slot));
+      const { ids, rows } = toRows(await this.#recentUse(slot));
       const keys = [markKey(slot), ...ids.map((id) => usageKey(slot, id))];
       await this.#link.run("rebuildLimits", keys, [now, JSON.stringify(rows)]);
     } finally {
