@@ -202,7 +202,7 @@ function startAttempt<R extends CallRequest>(
     }
     const { orgId } = client.principal;
     const endsAtMs = ports.clock.monotonicMs() + timeouts.drainMs;
-    const departed = { orgId, scopes: hold.depart(), endsAtMs };
+    const departed = { orgId, scopes: hold.limits.depart(), endsAtMs };
     ports.drains.enter(departed);
     running.detach();
     void running.ended.then(() => ports.drains.leave(departed));
