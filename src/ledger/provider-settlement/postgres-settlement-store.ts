@@ -35,24 +35,25 @@ import {
   balanceColumns,
   BALANCES_SQL,
   claimColumns,
+  type ClaimComparison,
   CLAIMS_SQL,
+  comparisonColumns,
   ENTRIES_SQL,
   entryColumns,
   lineColumns,
   LINES_SQL,
   periodColumns,
   PERIODS_SQL,
+  type ProviderBalance,
+  type ProviderPeriod,
+  type SettlementEntry,
 } from "./settlement-rows.ts";
 import {
   describePeriod,
   SettlementFault,
-  type ClaimComparison,
   type ClosingOutcome,
   type ClosingRequest,
   type PeriodName,
-  type ProviderBalance,
-  type ProviderPeriod,
-  type SettlementEntry,
   type SettlementStatement,
 } from "./settlement-store.ts";
 
@@ -208,19 +209,9 @@ export class PostgresSettlementStore {
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
     by: ChangedBy,
   ): Promise<void> {
-    const { theirPicoUsd, ourPicoUsd, lines } = of.comparison;
-    const values = [
-      of.providerId,
-      new Date(of.startMs),
-      Buffer.from(of.sha256),
-      theirPicoUsd,
-      ourPicoUsd,
-      lines?.compared ?? null,
-      lines?.differing ?? null,
-      lines?.onlyTheirs ?? null,
-      lines?.onlyOurs ?? null,
-      lines?.unknownClaimed ?? null,
-    ];
+    const { theirPicoUsd, ourPicoUsd } = of.comparison;
+    const name = [of.providerId, new Date(of.startMs), Buffer.from(of.sha256)];
+    const values = [...name, ...Object.values(comparisonColumns.record(of.comparison))];
     await this.#changes.write(by, async (client, note) => {
       const { rowCount } = await client.query(RECORD_CLAIM_SQL, values);
       if (rowCount !== 1) return;
@@ -237,8 +228,7 @@ export class PostgresSettlementStore {
 export type SettlementStore = Public<PostgresSettlementStore>;
 
 const RECORD_CLAIM_SQL = `
-  insert into provider_statement (provider_id, start_at, sha256, their_pico, our_pico, compared,
-    differing, only_theirs, only_ours, unknown_claimed)
+  insert into provider_statement (provider_id, start_at, sha256, ${comparisonColumns.sql})
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   on conflict (provider_id, start_at, sha256) do nothing`;
 
