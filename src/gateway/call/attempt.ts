@@ -110,7 +110,7 @@ async function dispatch<R extends CallRequest>(
   }
   const { conversation } = input.call;
   if (failure === undefined && conversation !== undefined) {
-    ports.affinity.note(conversation, deployment.id, nowMs);
+    ports.affinity.set(conversation, deployment.id, nowMs);
   }
   ports.metrics.attempt(deployment, result);
   return result;
