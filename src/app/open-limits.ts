@@ -46,7 +46,7 @@ export async function openLimits(options: {
     catalog.current.deployments.filter(({ pool }) => pool.id === poolId);
   const store = new RedisLimitStore({
     servers: toRedisServers(config),
-    recentUse: { recentUse: (slot) => backend.recentUse.recentUse(slot, listMembers) },
+    recentUse: (slot) => backend.recentUse(slot, listMembers),
     clock,
     log,
     counts,

@@ -50,7 +50,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
     jobStore: new gateway.PostgresJobStore(pool),
     retentionStore: new ledger.PostgresRetentionStore(sessions, changeLog),
     /** Reads recent use from the journal, to refill a shared limit store that lost its data. */
-    recentUse: new gateway.PostgresRecentUse(pool),
+    recentUse: gateway.readRecentUse.bind(undefined, pool),
     ...openSchema(pools, changeLog),
     ...openAudits(books, options.log),
     ...openOperatorReads(pools),

@@ -17,6 +17,7 @@ export * from "./provider-settlement/postgres-settlement-store.ts";
 export * from "./provider-settlement/settlement-entries.ts";
 export * from "./provider-settlement/settlement-file.ts";
 export * from "./provider-settlement/settlement-plan.ts";
+export type { ProviderPeriod } from "./provider-settlement/settlement-rows.ts";
 export * from "./provider-settlement/settlement-store.ts";
 export * from "./refusal-reason-schema.ts";
 export * from "./refusal-reason.ts";

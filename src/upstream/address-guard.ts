@@ -2,7 +2,7 @@ import { type LookupAddress, promises as dns } from "node:dns";
 import { isIPv6, type LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 
-import { assert, IpNetworks } from "../kernel/index.ts";
+import { assert, IpNetworks, Turns } from "../kernel/index.ts";
 
 export class PrivateAddressError extends Error {
   override readonly name = "PrivateAddressError";
@@ -115,8 +115,7 @@ const LOOKUP_MS_MAX = 3_000;
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
-  /** For each owner, how many look-ups are in flight, and the waiting look-ups in order. */
-  readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
+  readonly #turns = new Turns({ running: LOOKUPS_OF_OWNER_MAX, waiting: Number.POSITIVE_INFINITY });
 
   /** If `servers` is empty, the system's name servers are asked. */
   constructor(servers: readonly string[] = []) {
@@ -131,18 +130,12 @@ export class ForeignNames {
   of(owner: string, whenFull: "refuse" | "wait" = "refuse"): FindAddresses {
     return async (hostname) => {
       if (isLocalhost(hostname)) return LOOPBACK;
-      const underWay = this.#underWay.get(owner) ?? { count: 0, waiting: [] };
-      this.#underWay.set(owner, underWay);
-      if (underWay.count < LOOKUPS_OF_OWNER_MAX) underWay.count += 1;
-      else if (whenFull === "refuse") throw new NamesBusyError("too many names are looked up");
-      else await new Promise<void>((resolve) => underWay.waiting.push(resolve));
+      const end = await this.#turns.take(owner, whenFull === "refuse" ? 0 : undefined);
+      if (end === undefined) throw new NamesBusyError("too many names are looked up");
       try {
         return await this.find(hostname);
       } finally {
-        const next = underWay.waiting.shift();
-        if (next === undefined) underWay.count -= 1;
-        else next();
-        if (underWay.count === 0) this.#underWay.delete(owner);
+        end();
       }
     };
   }

@@ -49,7 +49,7 @@ async function recent(slot?: string, members?: readonly PoolMember[]) {
 const charges = (
   slot: string = orgSlot(orgId),
   members: readonly PoolMember[] = [],
-): Promise<readonly RecentCharge[]> => backend.recentUse.recentUse(slot, () => members);
+): Promise<readonly RecentCharge[]> => backend.recentUse(slot, () => members);
 
 describe("the journal's report of the last minute", () => {
   test("counts requests and tokens by key, by model and for the organization", async () => {

@@ -6,7 +6,7 @@ import {
   HALF_DAY_MS,
   SETTLEMENT_INTERVALS,
 } from "../../src/ledger/provider-settlement/settlement-interval.ts";
-import type { ProviderPeriod } from "../../src/ledger/provider-settlement/settlement-store.ts";
+import type { ProviderPeriod } from "../../src/ledger/provider-settlement/settlement-rows.ts";
 import {
   addSettlementSums,
   ZERO_SETTLEMENT_SUMS,

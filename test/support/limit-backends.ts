@@ -74,7 +74,7 @@ async function redisBackend(): Promise<LimitBackend> {
   });
   const store = new RedisLimitStore({
     servers: { url: redis.url },
-    recentUse: { recentUse: () => Promise.resolve([]) },
+    recentUse: () => Promise.resolve([]),
     clock,
     log: silentLog,
     now: () => time.nowMs,

@@ -32,7 +32,7 @@ export class Side {
     const clock = systemClock;
     this.store = new RedisLimitStore({
       servers: { url },
-      recentUse: { recentUse },
+      recentUse,
       clock,
       log: silentLog,
       sharedScripts: healthScripts,

@@ -4,7 +4,7 @@ import type {
   ProviderBalance,
   ProviderPeriod,
   SettlementEntry,
-} from "../../src/ledger/provider-settlement/settlement-store.ts";
+} from "../../src/ledger/provider-settlement/settlement-rows.ts";
 import { wholePeriod } from "../../src/ledger/provider-settlement/settlement-entries.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { testOperator } from "./test-operator.ts";

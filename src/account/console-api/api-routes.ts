@@ -144,7 +144,7 @@ async function answerParts(
   if (session === undefined || parts !== NO_JSON) return parts;
   const claiming = await claimOrgSetting(limitUse, session.orgId);
   if (!claiming.ok) return settingsRefusal(claiming.refusal);
-  claiming.claimed.release(tokenCount(0, 0), limitUse.clock.monotonicMs());
+  claiming.claimed.release(tokenCount(0, 0));
   return parts;
 }
 
@@ -160,7 +160,6 @@ async function changeSetting(
   const claiming = await claimOrgSetting(limitUse, orgId);
   if (!claiming.ok) return settingsRefusal(claiming.refusal);
   const { claimed } = claiming;
-  const nowMs = limitUse.clock.monotonicMs();
   let counts = false;
   try {
     const parts = read();
@@ -170,8 +169,8 @@ async function changeSetting(
     counts = !(answer instanceof ConsoleRefusal) || answer.isCounted;
     return answer;
   } finally {
-    if (counts) claimed.release(tokenCount(0, 0), nowMs);
-    else claimed.undo(nowMs);
+    if (counts) claimed.release(tokenCount(0, 0));
+    else claimed.undo();
   }
 }
 

@@ -16,6 +16,7 @@ import {
   orNull,
   type Public,
   queryInTime,
+  readRows,
   type Row,
   STORE_ANSWER_TIMEOUT_MS,
   text,
@@ -68,12 +69,8 @@ export class PostgresAbuseRestrictionStore {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
   }): Promise<readonly AbuseRestrictionRecord[]> {
-    const { rows } = await this.#pool.query<Row>(LIST_SQL, [
-      filter.orgId ?? null,
-      filter.isWithPast,
-      LISTED_MAX,
-    ]);
-    return rows.map(shownColumns.read);
+    const values = [filter.orgId ?? null, filter.isWithPast, LISTED_MAX];
+    return await readRows(this.#pool, shownColumns, LIST_SQL, values);
   }
 
   /**
@@ -87,8 +84,7 @@ export class PostgresAbuseRestrictionStore {
     why?: string,
   ): Promise<readonly AbuseRestrictionRecord[]> {
     return await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<Row>(LIFT_SQL, [orgId, family ?? null]);
-      const lifted = rows.map(shownColumns.read);
+      const lifted = await readRows(client, shownColumns, LIFT_SQL, [orgId, family ?? null]);
       for (const hold of lifted) {
         const before = { ...holdFacts(hold), reason: hold.reason };
         const after = why === undefined ? null : { lifted_because: why };

@@ -15,7 +15,7 @@ import {
   NO_CAPS,
   type Note,
   presentKeyId,
-  type Row,
+  readRows,
   usdOrNull,
 } from "../../kernel/index.ts";
 import { ACCOUNT_CHANNEL } from "./account-notices.ts";
@@ -57,7 +57,7 @@ export async function createNotedKey(
   key: NewKey,
 ): Promise<KeySummary> {
   const { expiresAtMs = null } = key;
-  const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
+  const [made] = await readRows(client, keyColumns, INSERT_KEY_SQL, [
     createKeyId(),
     key.orgId,
     key.digest,
@@ -70,8 +70,7 @@ export async function createNotedKey(
     key.tags === undefined || key.tags.length === 0 ? null : key.tags,
     ...CAP_PERIODS.map((period) => key.caps?.[period] ?? null),
   ]);
-  assert(rows[0] !== undefined, "a created key is returned");
-  const made = keyColumns.read(rows[0]);
+  assert(made !== undefined, "a created key is returned");
   note(createdKey(made));
   return made;
 }
@@ -149,21 +148,24 @@ export async function editKeys(
     order by org_id for no key update`,
     [keyIds, ...values],
   );
-  const { rows: locked } = await client.query<Row>(
+  const locked = await readRows(
+    client,
+    keyColumns,
     `select ${keyColumns.sql} from api_key where key_id = any ($1) and ${where}
     order by key_id for no key update`,
     [keyIds, ...values],
   );
   if (locked.length !== keyIds.length) return undefined;
-  const before = new Map(locked.map(keyColumns.read).map((key) => [key.keyId, key]));
+  const before = new Map(locked.map((key) => [key.keyId, key]));
   if (edit.rotate !== undefined) return await rotate(client, note, before, edit.rotate);
   const { sets, setValues, actions } = assignments(edit);
   if (sets.length === 0) return [...before.values()];
-  const { rows } = await client.query<Row>(
+  const after = await readRows(
+    client,
+    keyColumns,
     `update api_key set ${sets.join(", ")} where key_id = any ($1) returning ${keyColumns.sql}`,
     [keyIds, ...setValues],
   );
-  const after = rows.map(keyColumns.read);
   for (const key of after) {
     const was = before.get(key.keyId) ?? key;
     for (const action of actions) {
@@ -184,11 +186,12 @@ async function rotate(
   const [was] = before.values();
   assert(was !== undefined && before.size === 1, "one key is rotated at a time");
   const until = oldUntilMs === null ? null : new Date(oldUntilMs);
-  const { rows } = await client.query<Row>(ROTATE_SQL, [was.keyId, digest, label, until]);
+  const values = [was.keyId, digest, label, until];
+  const rotated = await readRows(client, keyColumns, ROTATE_SQL, values);
   const { orgId, keyId: target } = was;
   const after = { old_works_until: instantOrNull(oldUntilMs) };
   note({ action: "key.rotate", orgId, target, before: null, after });
-  return rows.map(keyColumns.read);
+  return rotated;
 }
 
 const ROTATE_SQL = `

@@ -17,7 +17,7 @@ import {
   type OrgId,
   type Public,
   queryInTime,
-  type Row,
+  readRows,
 } from "../../kernel/index.ts";
 import { changeLimit, keyRecord, type KeyRecordRow, keyRecordSql } from "./account-rules-rows.ts";
 import { capFact, createdKey, createNotedKey, editKeys, type KeyEdit } from "./key-changes.ts";
@@ -77,13 +77,13 @@ export class PostgresAccountStore implements KeyStore {
   }
 
   async listOrgs(): Promise<readonly OrgSummary[]> {
-    const rows = await this.#read(`${SELECT_ORG_SQL} order by o.created_at, o.org_id`);
-    return rows.map(orgColumns.read);
+    const sql = `${SELECT_ORG_SQL} order by o.created_at, o.org_id`;
+    return await readRows(this.#pool, orgColumns, sql);
   }
 
   async findOrg(orgId: string): Promise<OrgSummary | undefined> {
-    const [row] = await this.#read(`${SELECT_ORG_SQL} where o.org_id = $1`, [orgId]);
-    return row && orgColumns.read(row);
+    const sql = `${SELECT_ORG_SQL} where o.org_id = $1`;
+    return (await readRows(this.#pool, orgColumns, sql, [orgId]))[0];
   }
 
   async renameOrg(orgId: OrgId, name: string, by: ChangedBy): Promise<boolean> {
@@ -99,28 +99,21 @@ export class PostgresAccountStore implements KeyStore {
   }
 
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
-    const rows = await this.#read(
-      `select ${keyColumns.sql} from api_key where $1::text is null or org_id = $1
-      order by created_at, key_id`,
-      [orgId ?? null],
-    );
-    return rows.map(keyColumns.read);
+    const sql = `select ${keyColumns.sql} from api_key where $1::text is null or org_id = $1
+      order by created_at, key_id`;
+    return await readRows(this.#pool, keyColumns, sql, [orgId ?? null]);
   }
 
   async listOwnKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
-    const rows = await this.#read(
-      `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
-      order by created_at desc, key_id`,
-      [orgId],
-    );
-    return rows.map(keyColumns.read);
+    const sql = `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
+      order by created_at desc, key_id`;
+    return await readRows(this.#pool, keyColumns, sql, [orgId]);
   }
 
   async findKey(whose: Whose, keyId: string): Promise<KeySummary | undefined> {
     const { where, values } = among(whose);
     const sql = `select ${keyColumns.sql} from api_key where key_id = $1 and ${where}`;
-    const [row] = await this.#read(sql, [keyId, ...values]);
-    return row && keyColumns.read(row);
+    return (await readRows(this.#pool, keyColumns, sql, [keyId, ...values]))[0];
   }
 
   async createKey(key: NewKey, by: ChangedBy): Promise<KeySummary> {
@@ -166,10 +159,6 @@ export class PostgresAccountStore implements KeyStore {
     const made = await this.#findPlaygroundKey(orgId);
     assert(made !== undefined, "an organization has one Playground key after it was made");
     return made;
-  }
-
-  async #read(text: string, values: unknown[] = []): Promise<readonly Row[]> {
-    return (await this.#pool.query<Row>(text, values)).rows;
   }
 
   async #findPlaygroundKey(orgId: OrgId): Promise<KeyId | undefined> {

@@ -15,6 +15,7 @@ import {
   orNull,
   type ProviderId,
   type Public,
+  readRows,
   type RecordOf,
   type Row,
   text,
@@ -84,27 +85,23 @@ export class PostgresConnectionStore {
   }
 
   async list(orgId: OrgId): Promise<readonly ConnectionSummary[]> {
-    const result = await this.#pool.query<Row>(
-      `select ${summaryColumns.sql} from connection where org_id = $1 order by created_at, connection_id`,
-      [orgId],
-    );
-    return result.rows.map(summaryColumns.read);
+    const sql = `select ${summaryColumns.sql} from connection where org_id = $1
+      order by created_at, connection_id`;
+    return await readRows(this.#pool, summaryColumns, sql, [orgId]);
   }
 
   async find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined> {
     const sql = `select ${storedColumns.sql} from connection ${OWNED_SQL}`;
-    const { rows } = await this.#pool.query<Row>(sql, [connectionId, ownerOrNull(owner)]);
-    return rows[0] && storedColumns.read(rows[0]);
+    const values = [connectionId, ownerOrNull(owner)];
+    return (await readRows(this.#pool, storedColumns, sql, values))[0];
   }
 
   /** Implements `SealedRows`. Disabled connections are left out: their keys are deleted. */
   async listSealed(after: string, max: number): Promise<readonly SealedRow[]> {
-    const { rows } = await this.#pool.query<Row>(
-      `select ${storedColumns.sql} from connection
-       where connection_id > $1 and disabled_at is null order by connection_id limit $2`,
-      [after, max],
-    );
-    return rows.map(storedColumns.read).map((context) => {
+    const sql = `select ${storedColumns.sql} from connection
+      where connection_id > $1 and disabled_at is null order by connection_id limit $2`;
+    const stored = await readRows(this.#pool, storedColumns, sql, [after, max]);
+    return stored.map((context) => {
       return { id: context.connectionId, sealed: context.sealedKey, context };
     });
   }

@@ -14,9 +14,8 @@ import {
   type OrgId,
   orNull,
   type Public,
-  queryInTime,
+  readRowsInTime,
   type RecordOf,
-  type Row,
   text,
 } from "../../kernel/index.ts";
 
@@ -93,23 +92,17 @@ export class PostgresOrgDirectory {
     readonly limit: number;
   }): Promise<readonly ListedOrg[]> {
     const { search, after = null, limit } = asked;
-    const rows = await this.#read<Row>(PAGE_SQL, [search.trim(), after, limit]);
-    return rows.map(listedColumns.read);
+    const values = [search.trim(), after, limit];
+    return await readRowsInTime(this.#pool, listedColumns, PAGE_SQL, values);
   }
 
   async find(orgId: string): Promise<ListedOrg | undefined> {
-    const [row] = await this.#read<Row>(FIND_SQL, [orgId]);
-    return row && listedColumns.read(row);
+    return (await readRowsInTime(this.#pool, listedColumns, FIND_SQL, [orgId]))[0];
   }
 
   async names(orgIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const sql = "select org_id, name from org where org_id = any($1)";
-    const rows = await this.#read<{ org_id: string; name: string }>(sql, [orgIds]);
-    return new Map(rows.map(({ org_id: orgId, name }) => [orgId, name]));
-  }
-
-  async #read<R extends object>(sql: string, values: unknown[]): Promise<readonly R[]> {
-    return (await queryInTime<R>(this.#pool, { text: sql, values })).rows;
+    const rows = await readRowsInTime(this.#pool, nameColumns, NAMES_SQL, [orgIds]);
+    return new Map(rows.map(({ orgId, name }) => [orgId, name]));
   }
 }
 
@@ -150,3 +143,6 @@ const PAGE_SQL = `
   order by o.created_at desc, o.org_id desc`;
 
 const FIND_SQL = `select ${listedColumns.sqlOf("o")} ${ORG_AND_WALLET_SQL} where o.org_id = $1`;
+
+const nameColumns = columns({ orgId: orgProperties.orgId, name: orgProperties.name });
+const NAMES_SQL = `select ${nameColumns.sql} from org where org_id = any($1)`;

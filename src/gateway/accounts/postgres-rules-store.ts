@@ -12,7 +12,8 @@ import {
   type Columns,
   instantMs,
   queryInTime,
-  type Row,
+  readRows,
+  readRowsInTime,
   text,
 } from "../../kernel/index.ts";
 import type { StoredLimit, LimitTarget } from "../limits/limit-ceilings.ts";
@@ -48,13 +49,13 @@ export class PostgresRulesStore {
   /** Reads a key and its rules from the database, never from a cache. */
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
     const sql = keyRecordSql("k.key_id = $1 and s.digest = k.digest");
-    const [row] = await this.#read<KeyRecordRow>(sql, [keyId]);
+    const query = { text: sql, values: [keyId] };
+    const [row] = (await queryInTime<KeyRecordRow>(this.#pool, query)).rows;
     return row && keyRecord(row);
   }
 
   async listLimits(orgId: OrgId): Promise<readonly StoredLimit[]> {
-    const rows = await this.#read<Row>(LIST_LIMITS_SQL, [orgId]);
-    return rows.map(limitColumns.read);
+    return await readRowsInTime(this.#pool, limitColumns, LIST_LIMITS_SQL, [orgId]);
   }
 
   /**
@@ -99,9 +100,8 @@ export class PostgresRulesStore {
         limits.tokensPerMinute ?? null,
         limits.concurrent ?? null,
       ];
-      const { rows } = await client.query<Row>(CREATE_ENDPOINT_SQL, values);
-      if (rows[0] === undefined) return undefined;
-      const added = endpointColumns.read(rows[0]);
+      const [added] = await readRows(client, endpointColumns, CREATE_ENDPOINT_SQL, values);
+      if (added === undefined) return undefined;
       const target = added.endpointId;
       note({ action: "endpoint.add", orgId, target, before: null, after: endpointFacts(added) });
       return added;
@@ -112,15 +112,14 @@ export class PostgresRulesStore {
   }
 
   async listEndpoints(orgId?: OrgId): Promise<readonly EndpointRecord[]> {
-    const rows = await this.#read<Row>(LIST_ENDPOINTS_SQL, [orgId ?? null]);
-    return rows.map(endpointColumns.read);
+    const values = [orgId ?? null];
+    return await readRowsInTime(this.#pool, endpointColumns, LIST_ENDPOINTS_SQL, values);
   }
 
   async removeEndpoint(endpointId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<Row>(REMOVE_ENDPOINT_SQL, [endpointId]);
-      if (rows[0] === undefined) return false;
-      const removed = endpointColumns.read(rows[0]);
+      const [removed] = await readRows(client, endpointColumns, REMOVE_ENDPOINT_SQL, [endpointId]);
+      if (removed === undefined) return false;
       const { orgId } = removed;
       const before = endpointFacts(removed);
       note({ action: "endpoint.remove", orgId, target: endpointId, before, after: null });
@@ -134,10 +133,10 @@ export class PostgresRulesStore {
     const isEmpty = values.every((value) => value === null);
     return await this.#changes.write(by, async (client, note) => {
       if (!(await lockOrg(client, orgId))) return false;
-      const { rows } = await client.query<Row>(POLICY_SQL, [orgId]);
+      const [stored] = await readRows(client, policyColumns, POLICY_SQL, [orgId]);
       if (isEmpty) await client.query("delete from routing_policy where org_id = $1", [orgId]);
       else await client.query(SET_POLICY_SQL, [orgId, ...values]);
-      const before = rows[0] === undefined ? null : policyFacts(policyColumns.read(rows[0]));
+      const before = stored === undefined ? null : policyFacts(stored);
       const after = isEmpty ? null : policyFacts(policy);
       note({ action: "org.policy", orgId, target: orgId, before, after });
       return true;
@@ -145,12 +144,7 @@ export class PostgresRulesStore {
   }
 
   async findPolicy(orgId: OrgId): Promise<RoutingPolicy | undefined> {
-    const [row] = await this.#read<Row>(POLICY_SQL, [orgId]);
-    return row && policyColumns.read(row);
-  }
-
-  async #read<R extends object>(sql: string, values: unknown[]): Promise<readonly R[]> {
-    return (await queryInTime<R>(this.#pool, { text: sql, values })).rows;
+    return (await readRowsInTime(this.#pool, policyColumns, POLICY_SQL, [orgId]))[0];
   }
 }
 

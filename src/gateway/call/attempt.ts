@@ -110,7 +110,7 @@ async function dispatch<R extends CallRequest>(
   }
   const { conversation } = input.call;
   if (failure === undefined && conversation !== undefined) {
-    ports.affinity.note(conversation, deployment.id, nowMs);
+    ports.affinity.set(conversation, deployment.id, nowMs);
   }
   ports.metrics.attempt(deployment, result);
   return result;
@@ -202,7 +202,7 @@ function startAttempt<R extends CallRequest>(
     }
     const { orgId } = client.principal;
     const endsAtMs = ports.clock.monotonicMs() + timeouts.drainMs;
-    const departed = { orgId, scopes: hold.depart(), endsAtMs };
+    const departed = { orgId, scopes: hold.limits.depart(), endsAtMs };
     ports.drains.enter(departed);
     running.detach();
     void running.ended.then(() => ports.drains.leave(departed));

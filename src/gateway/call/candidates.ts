@@ -154,17 +154,17 @@ export function enterPool(
   const { pool, ownKey } = deployment;
   const fallback = ownKey === undefined && marketplace?.isMade === false ? marketplace : undefined;
   const monotonicMs = ports.clock.monotonicMs();
-  const nowMs = ports.clock.nowMs();
   const part = ports.pools.buildClaim(pool, principal.orgId, monotonicMs);
   const parts = [...(fallback ? [fallback.part] : []), ...(part ? [part] : [])];
   const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
   if (cooldownMs > 0) {
     const throttledMs = part === undefined ? 0 : secondsThrottled(part.scopes, tokens) * 1000;
     const waitMs = Math.max(cooldownMs, throttledMs);
+    const nowMs = ports.clock.nowMs();
     return refused(sizeRefusal(parts, tokens) ?? poolCooldowns(pool.id, waitMs, nowMs));
   }
   if (parts.length === 0) return { ok: true, pool: undefined };
-  const claiming = claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
+  const claiming = claimScopes(ports, { principal, parts, tokens });
   return claiming.then((outcome) => {
     if (!outcome.ok) return outcome;
     if (fallback !== undefined) fallback.isMade = true;

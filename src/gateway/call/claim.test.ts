@@ -35,6 +35,8 @@ function asking(needed: bigint): HoldAsked {
   return { needed: microUsd(needed), outputWithin };
 }
 
+const CLOCK = { nowMs: () => 1_000, monotonicMs: () => 5 };
+
 type Answer = ClaimOutcome | Promise<ClaimOutcome>;
 
 /**
@@ -59,13 +61,10 @@ function scripted(answers: readonly Answer[]) {
   };
   const parts = answers.map((_, n) => ({ slot: `{slot:${n}}`, scopes: [] }));
   const run = () =>
-    claimScopes(limits, {
-      principal: { orgId: "org_1" as OrgId },
-      parts,
-      tokens: tokenCount(4, 6),
-      nowMs: 1_000,
-      monotonicMs: 5,
-    });
+    claimScopes(
+      { limits, clock: CLOCK },
+      { principal: { orgId: "org_1" as OrgId }, parts, tokens: tokenCount(4, 6) },
+    );
   return { asked, run };
 }
 
@@ -73,7 +72,7 @@ const SCOPES = ["key", "model", "org", "endpoint", "pool", "platform"] as const;
 
 async function claimIn(limits: LimitStore, parts: readonly ClaimPart[], tokens: TokenCount) {
   const principal = { orgId: "org_1" as OrgId };
-  return await claimScopes(limits, { principal, parts, tokens, nowMs: 1_000, monotonicMs: 5 });
+  return await claimScopes({ limits, clock: CLOCK }, { principal, parts, tokens });
 }
 
 function granted(remainingRequests: number, remainingTokens: number, queueMs: number): Answer {
@@ -99,9 +98,9 @@ describe("claims in several slots", () => {
     const { run, asked } = scripted([granted(1, 1, 1), granted(1, 1, 2)]);
     const outcome = await run();
     if (!outcome.ok) throw new Error("refused");
-    outcome.claimed.release(tokenCount(1, 2), 6);
-    outcome.claimed.release(tokenCount(1, 2), 6);
-    outcome.claimed.undo(6);
+    outcome.claimed.release(tokenCount(1, 2));
+    outcome.claimed.release(tokenCount(1, 2));
+    outcome.claimed.undo();
     expect(asked.slice(2)).toEqual(["release 1 3", "release 2 3"]);
   });
 
@@ -266,7 +265,7 @@ test("after the wait that a pool reports, a lone request passes, however many 42
           waits += 1;
         }
         expect(entered.ok).toBe(output <= 50 && input + output <= 100);
-        if (entered.ok) entered.pool?.release(tokens, at.ms);
+        if (entered.ok) entered.pool?.release(tokens);
       }
     }),
     { numRuns: 20 },

@@ -36,18 +36,11 @@ export interface LimitedCall {
 
 /** Claims the limits of a call, all or none, before a candidate is chosen. */
 export function claimLimits(
-  ports: Pick<CallPorts, "limits" | "scopesOf" | "platform" | "drains" | "clock">,
+  ports: ClaimPorts & Pick<CallPorts, "scopesOf" | "platform">,
   principal: Principal,
   { limited, tokens }: { readonly limited: LimitedCall; readonly tokens: CallTokens },
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
-  return claimScopes(ports.limits, {
-    principal,
-    parts: claimParts(ports, principal, limited),
-    tokens,
-    nowMs: ports.clock.nowMs(),
-    monotonicMs: ports.clock.monotonicMs(),
-    drains: ports.drains,
-  });
+  return claimScopes(ports, { principal, parts: claimParts(ports, principal, limited), tokens });
 }
 
 /** Lists the caller's limits, then the platform's. A dedicated endpoint has no default limits. */
@@ -94,17 +87,16 @@ export interface ClaimPart {
   readonly departed?: readonly ScopeClaim[];
 }
 
+export interface ClaimPorts extends Pick<CallPorts, "limits" | "clock"> {
+  /** Tells when the answers of departed clients will have been read. */
+  readonly drains?: Pick<DetachedReadLimit, "endsAtMs">;
+}
+
 export interface ClaimInput {
   readonly principal: { readonly orgId: OrgId };
   /** Claimed in this order; the first part that refuses determines the refusal. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: CallTokens;
-  /** Wall-clock time in milliseconds, from which `retry_at` is computed. */
-  readonly nowMs: number;
-  /** Monotonic milliseconds for the windows, which a step of the wall clock must not empty. */
-  readonly monotonicMs: number;
-  /** Tells when the answers of departed clients will have been read. */
-  readonly drains?: Pick<DetachedReadLimit, "endsAtMs">;
 }
 
 /**
@@ -113,36 +105,36 @@ export interface ClaimInput {
  * for its size even if another limit is full now.
  */
 export async function claimScopes(
-  limits: LimitStore,
-  input: ClaimInput,
+  ports: ClaimPorts,
+  { principal: { orgId }, parts, tokens }: ClaimInput,
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
-  const tooLarge = sizeRefusal(input.parts, input.tokens);
+  const tooLarge = sizeRefusal(parts, tokens);
   if (tooLarge !== undefined) return refused(tooLarge);
-  const claimed = new ClaimedScopes(limits);
-  for (const part of input.parts) {
-    const { slot, scopes, departed } = part;
-    const claim = { orgId: input.principal.orgId, slot, scopes, departed, ...input.tokens };
-    const answer = limits.claim({ ...claim, nowMs: input.monotonicMs });
+  const claimed = new ClaimedScopes(ports);
+  // Windows use monotonic time, because a step of the wall clock must not empty them.
+  const nowMs = ports.clock.monotonicMs();
+  for (const { slot, scopes, departed } of parts) {
+    const answer = ports.limits.claim({ orgId, slot, scopes, departed, ...tokens, nowMs });
     // A store in memory answers synchronously; `await` would still defer the rest to a microtask.
     const outcome = answer instanceof Promise ? await answer : answer;
     if (outcome.kind === "claimed") {
       claimed.add(outcome.lease, departed);
       continue;
     }
-    claimed.undo(input.monotonicMs);
-    const waited = withThrottle(timed(outcome, input), scopes, input.tokens);
-    return refused(claimRefusal(waited, input.nowMs));
+    claimed.undo();
+    const waited = withThrottle(timed(ports, outcome, orgId), scopes, tokens);
+    return refused(claimRefusal(waited, ports.clock.nowMs()));
   }
   return { ok: true, claimed };
 }
 
 /** If calls of departed clients fill the limit, sets the wait until enough of them have ended. */
-function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
+function timed({ drains, clock }: ClaimPorts, outcome: RefusedClaim, orgId: OrgId): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
   // If other processes read some of these answers, their ends are unknown: use the longest wait.
-  const endsAtMs = input.drains?.endsAtMs(input.principal.orgId, id, used - limit + 1) ?? Infinity;
-  const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
+  const endsAtMs = drains?.endsAtMs(orgId, id, used - limit + 1) ?? Infinity;
+  const seconds = Math.ceil((endsAtMs - clock.monotonicMs()) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
   return { ...outcome, retryAfterSeconds };
 }
@@ -163,11 +155,13 @@ function withThrottle(
   return { ...outcome, retryAfterSeconds: Math.max(seconds, inWindow) };
 }
 
-type ClaimedIn = Pick<LimitStore, "depart" | "release" | "undo">;
+interface ClaimedIn extends Pick<CallPorts, "clock"> {
+  readonly limits: Pick<LimitStore, "depart" | "release" | "undo">;
+}
 
 /** The claims that one request made together, one lease per part. They also end together, once. */
 export class ClaimedScopes {
-  readonly #limits: ClaimedIn;
+  readonly #ports: ClaimedIn;
   /** Grown with `concat`, which allocates the exact length: most requests hold one lease. */
   #leases: readonly LimitLease[] = NO_LEASES;
   /** For each lease, the scopes to which it moves when the client leaves; undefined if it stays. */
@@ -178,8 +172,8 @@ export class ClaimedScopes {
   /** The pacing delay in milliseconds. */
   queueMs = 0;
 
-  constructor(limits: ClaimedIn) {
-    this.#limits = limits;
+  constructor(ports: ClaimedIn) {
+    this.#ports = ports;
   }
 
   add(lease: LimitLease, departed: readonly ScopeClaim[] | undefined): void {
@@ -191,20 +185,25 @@ export class ClaimedScopes {
   }
 
   /** Moves the claims to the scopes of departed clients and returns these scopes. */
-  depart(nowMs: number): readonly ScopeClaim[] {
+  depart(): readonly ScopeClaim[] {
+    const { limits, clock } = this.#ports;
     for (const [at, lease] of this.#leases.entries()) {
       const departed = this.#departed[at];
-      if (departed !== undefined) this.#limits.depart(lease, departed, nowMs);
+      if (departed !== undefined) limits.depart(lease, departed, clock.monotonicMs());
     }
     return this.#departed.flatMap((scopes) => scopes ?? []);
   }
 
-  release(observed: TokenCount, nowMs: number): void {
-    for (const lease of this.#takeLeases()) this.#limits.release(lease, observed, nowMs);
+  release(observed: TokenCount): void {
+    const { limits, clock } = this.#ports;
+    const nowMs = clock.monotonicMs();
+    for (const lease of this.#takeLeases()) limits.release(lease, observed, nowMs);
   }
 
-  undo(nowMs: number): void {
-    for (const lease of this.#takeLeases()) this.#limits.undo(lease, nowMs);
+  undo(): void {
+    const { limits, clock } = this.#ports;
+    const nowMs = clock.monotonicMs();
+    for (const lease of this.#takeLeases()) limits.undo(lease, nowMs);
   }
 
   #takeLeases(): readonly LimitLease[] {

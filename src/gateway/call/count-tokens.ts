@@ -142,7 +142,7 @@ export async function countRequest(
   const outcome = await claimIn(ports, principal, requestsOnly(ports.scopesOf(principal)));
   if (!outcome.ok) return outcome;
   const { claimed } = outcome;
-  claimed.release(NO_TOKENS, ports.clock.monotonicMs());
+  claimed.release(NO_TOKENS);
   return { ok: true, remainingRequests: claimed.remainingRequests };
 }
 
@@ -181,13 +181,8 @@ async function claimIn(
   principal: { readonly orgId: OrgId },
   scopes: readonly ScopeClaim[],
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
-  return await claimScopes(ports.limits, {
-    principal,
-    parts: [{ slot: orgSlot(principal.orgId), scopes }],
-    tokens: NO_TOKENS,
-    nowMs: ports.clock.nowMs(),
-    monotonicMs: ports.clock.monotonicMs(),
-  });
+  const parts = [{ slot: orgSlot(principal.orgId), scopes }];
+  return await claimScopes(ports, { principal, parts, tokens: NO_TOKENS });
 }
 
 /** Memoized, because the Redis store caches by the identity of an array of scopes. */

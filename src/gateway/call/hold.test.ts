@@ -52,7 +52,7 @@ function heldCall(answers: Answers = {}) {
       release: (_lease, observed) => void said.push(`${name} released ${observed.tokens}`),
       undo: () => void said.push(`${name} undone`),
     };
-    const scopes = new ClaimedScopes(limits);
+    const scopes = new ClaimedScopes({ limits, clock: systemClock });
     scopes.add(LEASE, undefined);
     return scopes;
   };

@@ -16,7 +16,7 @@ import {
   type ReserveRow,
 } from "../../ledger/index.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
-import { type ScopeClaim, type TokenCount, NO_TOKENS } from "../limits/limit-store.ts";
+import { type TokenCount, NO_TOKENS } from "../limits/limit-store.ts";
 import type { CallKind } from "./call-kind.ts";
 import type { Candidate, WantedCandidate } from "./candidates.ts";
 import type { ClaimedScopes, LimitedCall } from "./claim.ts";
@@ -77,10 +77,6 @@ export class CallHold {
     this.limits = limits;
   }
 
-  depart(): readonly ScopeClaim[] {
-    return this.limits.depart(this.#ports.clock.monotonicMs());
-  }
-
   /** Takes over the claim in a candidate's pool, as soon as it is made. */
   takePool(pool: ClaimedScopes | undefined): void {
     this.#next = pool;
@@ -117,7 +113,7 @@ export class CallHold {
   }
 
   leavePool(tokens: TokenCount): void {
-    this.#pool?.release(tokens, this.#ports.clock.monotonicMs());
+    this.#pool?.release(tokens);
     this.#pool = undefined;
   }
 
@@ -125,13 +121,13 @@ export class CallHold {
     this.leavePool(tokens);
     // The unused reserve is free again, so the ledger may accept what it refused before.
     if (this.#heldOf !== undefined) this.#ports.shortfalls.forget(this.#heldOf);
-    this.limits.release(tokens, this.#ports.clock.monotonicMs());
+    this.limits.release(tokens);
   }
 
   /** Undoes all claims of a request that was never dispatched. */
   undo(): void {
     this.#undoNext();
-    this.limits.undo(this.#ports.clock.monotonicMs());
+    this.limits.undo();
   }
 
   /** Ends the hold after an internal fault: closes the open attempt, if any, without a charge. */
@@ -154,7 +150,7 @@ export class CallHold {
   }
 
   #undoNext(): void {
-    this.#next?.undo(this.#ports.clock.monotonicMs());
+    this.#next?.undo();
     this.#next = undefined;
   }
 }

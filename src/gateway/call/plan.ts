@@ -115,7 +115,7 @@ export function callPlanInput<R extends CallRequest>(
     model,
     modality: kind.modality,
     controls: request.controls,
-    servedLast: conversation && ports.affinity.servedLast(conversation, ports.clock.monotonicMs()),
+    servedLast: conversation && ports.affinity.get(conversation, ports.clock.monotonicMs()),
     servabilityProblem: (deployment) => kind.servabilityProblem(request, deployment),
     isHealthy: ({ id }) => ports.health.mayTry(id, ports.clock.monotonicMs()) !== "no",
   });

@@ -13,12 +13,10 @@ export interface RecentCharge extends TokenCount {
 }
 
 /**
- * The history from which a shared limit store is refilled after it has lost its data; empty if the
- * slot is new, or of a kind that the journal does not record.
+ * Reads the history from which a shared limit store is refilled after it has lost its data; empty
+ * if the slot is new, or of a kind that the journal does not record.
  */
-export interface RecentUse {
-  recentUse(slot: string): Promise<readonly RecentCharge[]>;
-}
+export type RecentUse = (slot: string) => Promise<readonly RecentCharge[]>;
 
 export interface PoolMember {
   readonly providerId: string;
@@ -29,56 +27,47 @@ export interface PoolMember {
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
  * attempt without reported usage counts its estimate both as prompt and as completion tokens if it
  * is open, completed or unknown after a crash; requests count even if a limit exempts them or a
- * customer's own provider key served them, but these not in the windows without credit.
+ * customer's own provider key served them, but these not in the windows without credit. `membersOf`
+ * lists the listings of a pool, because the journal does not record pools.
  */
-export class PostgresRecentUse {
-  readonly #pool: Pool;
-
-  constructor(pool: Pool) {
-    this.#pool = pool;
-  }
-
-  /** `membersOf` lists the listings of a pool, because the journal does not record pools. */
-  recentUse(
-    slot: string,
-    membersOf: (poolId: string) => readonly PoolMember[],
-  ): Promise<readonly RecentCharge[]> {
-    const [, kind = "", id = ""] = /^\{(org|endpoint|pool|platform)(?::(.+))?\}$/.exec(slot) ?? [];
-    switch (kind) {
-      case "org":
-        return this.#charges("org", OF_ORG_SQL, [id], (row) => {
-          const { key_id: keyId, model_id: modelId, is_unfunded: isUnfunded } = row;
-          const wide = [`org:${id}`, `key:${keyId}`];
-          const unfunded = isUnfunded ? wide.map((scopeId) => `${scopeId}#unfunded`) : [];
-          return [...wide, ...unfunded, `model:${modelId}@${id}`, `model:${modelId}@${keyId}`];
-        });
-      case "endpoint":
-        return this.#charges("endpoint", OF_ENDPOINT_SQL, [id], () => [`endpoint:${id}`]);
-      case "pool": {
-        const members = membersOf(id);
-        const providerIds = members.map(({ providerId }) => providerId);
-        const values = [providerIds, members.map(({ modelId }) => modelId)];
-        return this.#charges("pool", OF_POOL_SQL, values, ({ org_id: orgId }) => [
-          `pool:${id}`,
-          `pool-share:${id}@${orgId}`,
-        ]);
-      }
-      case "platform":
-        return this.#charges("platform", OF_PLATFORM_SQL, [], () => ["platform"]);
-      default:
-        return Promise.resolve([]);
-    }
-  }
-
-  async #charges(
-    of: string,
-    sql: string,
+export async function readRecentUse(
+  pool: Pool,
+  slot: string,
+  membersOf: (poolId: string) => readonly PoolMember[],
+): Promise<readonly RecentCharge[]> {
+  const [, kind = "", id = ""] = /^\{(org|endpoint|pool|platform)(?::(.+))?\}$/.exec(slot) ?? [];
+  const read = async (
+    text: string,
     values: unknown[],
     scopeIdsOf: (row: RecentRow) => readonly string[],
-  ): Promise<readonly RecentCharge[]> {
-    const query = { name: `recent_use_of_${of}`, text: sql, values };
-    const { rows } = await queryInTime<RecentRow>(this.#pool, query);
+  ): Promise<readonly RecentCharge[]> => {
+    const query = { name: `recent_use_of_${kind}`, text, values };
+    const { rows } = await queryInTime<RecentRow>(pool, query);
     return rows.map((row) => ({ ...chargeColumns.read(row), scopeIds: scopeIdsOf(row) }));
+  };
+  switch (kind) {
+    case "org":
+      return await read(OF_ORG_SQL, [id], (row) => {
+        const { key_id: keyId, model_id: modelId, is_unfunded: isUnfunded } = row;
+        const wide = [`org:${id}`, `key:${keyId}`];
+        const unfunded = isUnfunded ? wide.map((scopeId) => `${scopeId}#unfunded`) : [];
+        return [...wide, ...unfunded, `model:${modelId}@${id}`, `model:${modelId}@${keyId}`];
+      });
+    case "endpoint":
+      return await read(OF_ENDPOINT_SQL, [id], () => [`endpoint:${id}`]);
+    case "pool": {
+      const members = membersOf(id);
+      const providerIds = members.map(({ providerId }) => providerId);
+      const values = [providerIds, members.map(({ modelId }) => modelId)];
+      return await read(OF_POOL_SQL, values, ({ org_id: orgId }) => [
+        `pool:${id}`,
+        `pool-share:${id}@${orgId}`,
+      ]);
+    }
+    case "platform":
+      return await read(OF_PLATFORM_SQL, [], () => ["platform"]);
+    default:
+      return [];
   }
 }
 

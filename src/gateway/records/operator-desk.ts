@@ -10,9 +10,9 @@ import {
   orNull,
   parseRequestId,
   type Public,
-  queryInTime,
+  readRows,
+  readRowsInTime,
   type RecordOf,
-  type Row,
   text,
 } from "../../kernel/index.ts";
 import { readCreatedAt, TWO_DAYS_OF_IDS, type FlaggedListing } from "../../ledger/index.ts";
@@ -32,29 +32,29 @@ export class PostgresOperatorDesk {
   /** Reads the overview from wallets and from daily and hourly sums, never from the journal. */
   async read() {
     const [days, orgs, providers, empty, until] = await Promise.all([
-      this.#rows(DAYS_SQL),
-      this.#rows(ORGS_SQL),
-      this.#rows(PROVIDERS_SQL),
-      this.#rows(EMPTY_SQL),
-      this.#rows("select max(hour) + interval '1 hour' as until from listing_hour"),
+      readRowsInTime(this.#pool, dayColumns, DAYS_SQL),
+      readRowsInTime(this.#pool, orgColumns, ORGS_SQL),
+      readRowsInTime(this.#pool, providerColumns, PROVIDERS_SQL),
+      readRowsInTime(this.#pool, emptyColumns, EMPTY_SQL),
+      readRowsInTime(this.#pool, untilColumns, UNTIL_SQL),
     ]);
     return {
       /** Seven days and today, newest first; a day without calls is left out. */
-      days: days.map(dayColumns.read),
-      orgs: orgs.map(orgColumns.read),
+      days,
+      orgs,
       /** The ten worst providers: at least a tenth of 20 or more calls failed in 25 hours. */
-      providers: providers.map(providerColumns.read),
+      providers,
       /** The number of organizations that had credit and have less than a cent. */
-      outOfCredit: empty.map(emptyColumns.read)[0]?.total ?? 0,
+      outOfCredit: empty[0]?.total ?? 0,
       /** Ten of these organizations, those with the highest debits first. */
-      empty: empty.map(emptyColumns.read),
+      empty,
       /** The time up to which calls are summed; null if no calls are summed yet. */
-      untilMs: until.map(untilColumns.read)[0]?.untilMs ?? null,
+      untilMs: until[0]?.untilMs ?? null,
     };
   }
 
   async usageOf(orgId: OrgId) {
-    return (await this.#rows(USAGE_SQL, [orgId])).map(usageColumns.read);
+    return await readRowsInTime(this.#pool, usageColumns, USAGE_SQL, [orgId]);
   }
 
   /**
@@ -63,11 +63,7 @@ export class PostgresOperatorDesk {
    */
   async lookUp(asked: string): Promise<readonly Found[]> {
     const { text: sql, values } = readQuestion(asked.trim());
-    return (await this.#rows(`${sql} limit ${FOUND_MAX}`, values)).map(foundColumns.read);
-  }
-
-  async #rows(sql: string, values: unknown[] = []): Promise<readonly Row[]> {
-    return (await queryInTime<Row>(this.#pool, { text: sql, values })).rows;
+    return await readRowsInTime(this.#pool, foundColumns, `${sql} limit ${FOUND_MAX}`, values);
   }
 }
 
@@ -111,6 +107,8 @@ const EMPTY_SQL = `
   from account w join org o using (org_id)
   where o.funded_at is not null and w.credits - w.debits - w.owed < 10000
   order by w.debits desc, o.org_id limit 10`;
+
+const UNTIL_SQL = "select max(hour) + interval '1 hour' as until from listing_hour";
 
 const USAGE_SQL = `
   select model_id, ${FIGURES_SQL}
@@ -203,7 +201,7 @@ const ORG_SQL = `
 
 /** Returns the largest loss first. Reads sums, which include each hour soon after its end. */
 export async function listingLosses(pool: Pool, days: number): Promise<readonly ListingLoss[]> {
-  return (await pool.query<Row>(LOSSES_SQL, [days])).rows.map(lossColumns.read);
+  return await readRows(pool, lossColumns, LOSSES_SQL, [days]);
 }
 
 const counted = {
@@ -223,7 +221,7 @@ export async function flaggedListings(
   pool: Pool,
   days: number,
 ): Promise<readonly FlaggedListing[]> {
-  return (await pool.query<Row>(FLAGGED_SQL, [days])).rows.map(flaggedColumns.read);
+  return await readRows(pool, flaggedColumns, FLAGGED_SQL, [days]);
 }
 
 const flaggedColumns = columns<FlaggedListing>({ flag: text("error_class"), ...counted });

@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
 import {
-  assert,
   capColumn,
   columns,
   type Columns,
@@ -11,6 +10,9 @@ import {
   orNull,
   type Public,
   queryInTime,
+  queryOneInTime,
+  readRows,
+  readRowsInTime,
   type RequestId,
   type Row,
   word,
@@ -64,19 +66,20 @@ export class PostgresRecordStore implements SpendReads {
   }
 
   async balance(orgId: OrgId): Promise<Balance> {
-    const [row] = await this.#read<Row>(BALANCE_SQL, [`wallet:${orgId}`]);
-    return row === undefined ? NO_BALANCE : balanceColumns.read(row);
+    const values = [`wallet:${orgId}`];
+    const [balance] = await readRowsInTime(this.#pool, balanceColumns, BALANCE_SQL, values);
+    return balance ?? NO_BALANCE;
   }
 
   async monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend> {
-    const [row] = await this.#read<Row>(MONTH_SPEND_SQL, [orgId, keyId ?? null]);
-    return row === undefined ? NO_SPEND : monthColumns.read(row);
+    const values = [orgId, keyId ?? null];
+    const [spend] = await readRowsInTime(this.#pool, monthColumns, MONTH_SPEND_SQL, values);
+    return spend ?? NO_SPEND;
   }
 
   async periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]> {
-    return (await this.#read<Row>(PERIOD_SPEND_SQL, [orgId, keyId ?? null])).map(
-      periodColumns.read,
-    );
+    const values = [orgId, keyId ?? null];
+    return await readRowsInTime(this.#pool, periodColumns, PERIOD_SPEND_SQL, values);
   }
 
   /** Returns one page of the requests that were sent to a provider, newest first. */
@@ -95,15 +98,12 @@ export class PostgresRecordStore implements SpendReads {
 
   /** Uses a connection for reports, because it may read the whole journal of the organization. */
   async usageGroups(query: UsageQuery, by: Grouping): Promise<readonly UsageGroup[]> {
-    const rows = await this.#reports.runNow((client) => readUsageGroups(client, query, by));
-    return rows.map(groupColumns.read);
+    return await this.#reports.runNow((client) => readUsageGroups(client, query, by));
   }
 
   async noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts> {
     const since = [requestIdFrom(nowMs - HOUR_MS), requestIdFrom(nowMs - DAY_MS)];
-    const [row] = await this.#read<Row>(NOTICE_FACTS_SQL, [orgId, ...since]);
-    assert(row !== undefined, "a statement of sums answers with a row");
-    return noticeFacts(row);
+    return noticeFacts(await queryOneInTime<Row>(this.#pool, NOTICE_FACTS_SQL, [orgId, ...since]));
   }
 
   /** Counts the causes of the newest ten thousand refusals since `fromMs`, most frequent first. */
@@ -198,7 +198,7 @@ async function readUsageGroups(
   client: PoolClient,
   query: UsageQuery,
   by: Grouping,
-): Promise<readonly Row[]> {
+): Promise<readonly UsageGroup[]> {
   const { from, end } = toRequestSpan(query);
   // The page ends before the cursor, which is the last id of the previous page.
   const { cursor = end } = query;
@@ -217,7 +217,7 @@ async function readUsageGroups(
   select ${GROUP_SQL[by]} as group, ${requests}::bigint as requests, ${sums.join(", ")} from ${of}
   group by 1 having ${requests} <> 0
   order by ${by === "day" ? "1 desc" : "debit desc, 1"} limit $2`;
-  return (await client.query<Row>(text, values)).rows;
+  return await readRows(client, groupColumns, text, values);
 }
 
 // The day is that of the time in the request's id, so that days agree with the bounds of a query.

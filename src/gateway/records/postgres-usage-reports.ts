@@ -4,6 +4,8 @@ import {
   assert,
   type KeyId,
   type OrgId,
+  queryOne,
+  readRows,
   REPORT_FILE_PAGE_ROWS,
   REPORT_GROUPS_MAX,
   type RequestId,
@@ -62,8 +64,8 @@ export class PostgresUsageReports {
 
   /** Undefined if there are too many attempts to read one by one. */
   async tokensBySize(filter: SizeFilter, bounds: SizeBounds) {
-    const { text, values } = sizesQuery(filter, bounds);
-    return sizedTokens(await this.#rows<Row>(text, values));
+    const query = sizesQuery(filter, bounds);
+    return sizedTokens((await this.#run((client) => client.query<Row>(query))).rows);
   }
 
   async requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage> {
@@ -107,19 +109,18 @@ export class PostgresUsageReports {
   }
 
   async keyActivity(orgId: OrgId) {
-    const rows = await this.#sources.runNow(async (client) => {
+    return await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
       const sql = activity.keyActivitySql(rolledDays);
-      return (await client.query<Row>(sql, [orgId, rolledDays])).rows;
+      return await readRows(client, activity.keyActivityColumns, sql, [orgId, rolledDays]);
     });
-    return rows.map(activity.keyActivityColumns.read);
   }
 
   /** Returns the last `days` UTC days of one key, oldest first, including days without requests. */
   async keyDays(orgId: OrgId, keyId: KeyId, days: number) {
     assert(days > 0 && days <= REPORT_GROUPS_MAX, "a key's days are a page of a report");
-    const [now] = await this.#rows<{ today: string }>(TODAY_SQL, []);
-    const endMs = Date.parse(`${now?.today ?? ""}T00:00:00Z`) + DAY_MS;
+    const { today } = await this.#run((client) => queryOne<{ today: string }>(client, TODAY_SQL));
+    const endMs = Date.parse(`${today}T00:00:00Z`) + DAY_MS;
     const filter = { orgId, keyIds: [keyId], fromMs: endMs - days * DAY_MS, toMs: endMs };
     const { groups } = await this.report(filter, "day");
     const known = new Map(groups.map(({ group, figures }) => [group, figures]));
@@ -140,23 +141,21 @@ export class PostgresUsageReports {
 
   /** Reads at most 200,000 attempts of all customers: the newest of the last 24 hours. */
   async providerActivity(): Promise<readonly activity.ProviderActivity[]> {
-    const rows = await this.#rows<Row>(activity.PROVIDER_ACTIVITY_SQL, []);
-    return rows.map(activity.providerActivityColumns.read);
+    return await this.#run((client) =>
+      readRows(client, activity.providerActivityColumns, activity.PROVIDER_ACTIVITY_SQL),
+    );
   }
 
   /** Reads the same attempts as `providerActivity`. Listings without substitutions are left out. */
   async substitutions(): Promise<readonly activity.Substitution[]> {
-    const rows = await this.#rows<Row>(activity.SUBSTITUTIONS_SQL, []);
-    return rows.map(activity.substitutionColumns.read);
+    return await this.#run((client) =>
+      readRows(client, activity.substitutionColumns, activity.SUBSTITUTIONS_SQL),
+    );
   }
 
   async walletLines(orgId: OrgId, page: Parameters<typeof readWalletRows>[2]) {
     const rows = await this.#sources.runNow((client) => readWalletRows(client, orgId, page));
     return walletPage(rows, page.limit);
-  }
-
-  async #rows<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
-    return await this.#run(async (client) => (await client.query<R>(text, values)).rows);
   }
 
   #run<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {

@@ -54,7 +54,6 @@ export async function serveAdmissionLimits(
   const claiming = await claimKeySetting(deps, exchange.principal);
   if (!claiming.ok) return refuse(claiming.refusal);
   const { claimed } = claiming;
-  const nowMs = deps.clock.monotonicMs();
   let isMade = false;
   try {
     const made = await changeByKey(deps, exchange, read.request);
@@ -67,8 +66,8 @@ export async function serveAdmissionLimits(
     const body = printJson(presentChangedLimit({ ...made.stored, shownKeyId }, scopes));
     exchange.answer("application/json", { remainingRequests }, Buffer.from(body));
   } finally {
-    if (isMade) claimed.release(NO_TOKENS, nowMs);
-    else claimed.undo(nowMs);
+    if (isMade) claimed.release(NO_TOKENS);
+    else claimed.undo();
   }
 }
 

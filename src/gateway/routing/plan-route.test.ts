@@ -378,10 +378,10 @@ describe("an explanation of a route", () => {
 
 test("a conversation's last deployment is remembered for five minutes, up to 20,000 conversations", () => {
   const affinity = new Affinity();
-  affinity.note("a", "acme/m", 0);
-  expect(affinity.servedLast("a", 299_999)).toBe("acme/m");
-  expect(affinity.servedLast("a", 300_000)).toBeUndefined();
-  for (let at = 0; at < 20_000; at += 1) affinity.note(`later ${at}`, "acme/m", 1);
-  expect(affinity.servedLast("a", 2)).toBeUndefined();
-  expect(affinity.servedLast("later 0", 2)).toBe("acme/m");
+  affinity.set("a", "acme/m", 0);
+  expect(affinity.get("a", 299_999)).toBe("acme/m");
+  expect(affinity.get("a", 300_000)).toBeUndefined();
+  for (let at = 0; at < 20_000; at += 1) affinity.set(`later ${at}`, "acme/m", 1);
+  expect(affinity.get("a", 2)).toBeUndefined();
+  expect(affinity.get("later 0", 2)).toBe("acme/m");
 });

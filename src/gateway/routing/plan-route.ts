@@ -326,15 +326,9 @@ const SERVED_MS = 300_000;
 const CONVERSATIONS_MAX = 20_000;
 
 /** Remembers which deployment served a conversation last: its provider has cached the prompt. */
-export class Affinity {
-  readonly #served = new ExpiringCache<string>(SERVED_MS, CONVERSATIONS_MAX);
-
-  servedLast(conversation: string, nowMs: number): string | undefined {
-    return this.#served.get(conversation, nowMs);
-  }
-
-  note(conversation: string, deploymentId: string, nowMs: number): void {
-    this.#served.set(conversation, deploymentId, nowMs);
+export class Affinity extends ExpiringCache<string> {
+  constructor() {
+    super(SERVED_MS, CONVERSATIONS_MAX);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type ChangeLog,
   instantMs,
   columns,
+  readRows,
   type RecordOf,
   type Row,
   systemClock,
@@ -96,21 +97,19 @@ export class PostgresVerdictStore {
     const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);
     const version = String(versions[0]?.["version"]);
     if (this.#read?.version === version) return this.#read.verdicts;
-    const { rows } = await this.#pool.query<Row>(LATEST_SQL, [LISTINGS_MAX]);
-    const verdicts = rows.map(verdictColumns.read);
+    const verdicts = await readRows(this.#pool, verdictColumns, LATEST_SQL, [LISTINGS_MAX]);
     this.#read = { version, verdicts };
     return verdicts;
   }
 
   /** Returns the verdicts of one listing, newest first, at most `HISTORY_MAX`. */
   async history({ providerId, modelId }: ListingName): Promise<readonly ListingVerdict[]> {
-    const { rows } = await this.#pool.query<Row>(HISTORY_SQL, [providerId, modelId, HISTORY_MAX]);
-    return rows.map(verdictColumns.read);
+    const values = [providerId, modelId, HISTORY_MAX];
+    return await readRows(this.#pool, verdictColumns, HISTORY_SQL, values);
   }
 
   async suspects(): Promise<readonly SuspectListing[]> {
-    const { rows } = await this.#pool.query<Row>(SUSPECTS_SQL, [LISTINGS_MAX]);
-    return rows.map(suspectColumns.read);
+    return await readRows(this.#pool, suspectColumns, SUSPECTS_SQL, [LISTINGS_MAX]);
   }
 
   /** Records that live answers make a listing suspect; does nothing if it is suspect already. */

@@ -1,4 +1,4 @@
-import type { Pool, QueryResultRow } from "pg";
+import type { Pool } from "pg";
 
 import {
   assert,
@@ -19,7 +19,8 @@ import {
   orNull,
   type Public,
   queryInTime,
-  type Row,
+  queryOneInTime,
+  readRowsInTime,
   takeRowsSql,
   text,
 } from "../../kernel/index.ts";
@@ -83,7 +84,8 @@ function newJobJson(job: NewVideoJob): string {
 
 /**
  * Stores providers' jobs in the ledger's database, so that a job's end and the closing of its
- * attempt commit together. Leases and deadlines use the database's clock.
+ * attempt commit together. Leases and deadlines use the database's clock. Every statement may be
+ * repeated after its answer was lost.
  */
 export class PostgresJobStore {
   readonly #pool: Pool;
@@ -101,13 +103,12 @@ export class PostgresJobStore {
   async accept(job: NewVideoJob): Promise<boolean> {
     assert(isRunning(job), "a job that is accepted has not ended");
     const values = [newJobJson(job), job.deadlineMs, firstPollMs];
-    const [row] = await this.#read<{ accepted: boolean }>(ACCEPT_SQL, values);
-    return row?.accepted === true;
+    const row = await queryOneInTime<{ accepted: boolean }>(this.#pool, ACCEPT_SQL, values);
+    return row.accepted;
   }
 
   async find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined> {
-    const [row] = await this.#read<Row>(FIND_SQL, [jobId, orgId]);
-    return row === undefined ? undefined : jobColumns.read(row);
+    return (await readRowsInTime(this.#pool, jobColumns, FIND_SQL, [jobId, orgId]))[0];
   }
 
   /**
@@ -120,8 +121,7 @@ export class PostgresJobStore {
     wanted: { readonly pollMinMs: number; readonly leaseMs: number },
   ): Promise<TakenJob | undefined> {
     const values = [jobId, orgId, wanted.pollMinMs, wanted.leaseMs];
-    const [row] = await this.#read<Row>(TAKE_ONE_SQL, values);
-    return row === undefined ? undefined : takenColumns.read(row);
+    return (await readRowsInTime(this.#pool, takenColumns, TAKE_ONE_SQL, values))[0];
   }
 
   /** Leases the polls of up to `limit` due jobs, no job to two processes at once. */
@@ -129,22 +129,22 @@ export class PostgresJobStore {
     readonly limit: number;
     readonly leaseMs: number;
   }): Promise<readonly TakenJob[]> {
-    const rows = await this.#read<Row>(TAKE_DUE_SQL, [wanted.limit, wanted.leaseMs]);
-    return rows.map(takenColumns.read);
+    const values = [wanted.limit, wanted.leaseMs];
+    return await readRowsInTime(this.#pool, takenColumns, TAKE_DUE_SQL, values);
   }
 
   /** Stores the result of a job's poll, unless the job has ended, and releases the lease. */
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;
     const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, MISSING_INTERVAL_MS];
-    await this.#read(KEEP_SQL, values);
+    await queryInTime(this.#pool, { text: KEEP_SQL, values });
   }
 
   /** Ends the job and closes its attempt in one transaction. A second call changes nothing. */
   async finish(jobId: JobId, end: JobEnd): Promise<VideoJob> {
     const { state, errorCode, expiresAtMs, reportedCostPicoUsd, close } = end;
     assert(state === "completed" || close.basis === "none", "a failed job costs nothing");
-    const [row] = await this.#read<Row>(FINISH_SQL, [
+    const [job] = await readRowsInTime(this.#pool, jobColumns, FINISH_SQL, [
       jobId,
       state,
       errorCode,
@@ -152,16 +152,9 @@ export class PostgresJobStore {
       reportedCostPicoUsd ?? null,
       ...batchValues(jobCloseColumns, [close]),
     ]);
-    assert(row !== undefined, "a job that ends is there");
-    const job = jobColumns.read(row);
+    assert(job !== undefined, "a job that ends is there");
     assert(!isRunning(job), "a job that was ended has ended");
     return job;
-  }
-
-  /** Every statement of this class may be repeated after its answer was lost. */
-  async #read<R extends QueryResultRow>(written: string, values: unknown[]): Promise<readonly R[]> {
-    const { rows } = await queryInTime<R>(this.#pool, { text: written, values });
-    return rows;
   }
 }
 

@@ -24,7 +24,8 @@ export class Turns {
 
   /**
    * Returns the function that releases the permit, which may be called repeatedly; a promise of
-   * that function if the task must wait; undefined if too many wait, or it has waited too long.
+   * that function if the task must wait; undefined if too many wait, or it has waited too long. If
+   * `waitMs` is 0, the task does not wait.
    */
   take(
     owner: string,
@@ -36,7 +37,7 @@ export class Turns {
       queue.running += 1;
       return this.#ender(owner, queue);
     }
-    if (queue.waiting.length >= this.#max.waiting) return undefined;
+    if (waitMs === 0 || queue.waiting.length >= this.#max.waiting) return undefined;
     // A released permit passes to the next waiter, so `running` does not change.
     return new Promise((resolve) => {
       const go = (): void => {

@@ -1,3 +1,4 @@
+import { escapeHtml } from "../plain-page/plain-page.ts";
 import type { MailMessage } from "./mailer.ts";
 
 interface MailParts {
@@ -12,8 +13,8 @@ interface MailParts {
 export function mailText(parts: MailParts): Pick<MailMessage, "subject" | "text" | "html"> {
   const { subject, sentences, action, foot } = parts;
   const lines = [...sentences, `${action.label}: ${action.url}`, foot.join("\n")];
-  const paragraphs = sentences.map((each) => `<p style="margin:0 0 16px">${escaped(each)}</p>`);
-  const button = `<a href="${escaped(action.url)}" style="${BUTTON}">${escaped(action.label)}</a>`;
+  const paragraphs = sentences.map((each) => `<p style="margin:0 0 16px">${escapeHtml(each)}</p>`);
+  const button = `<a href="${escapeHtml(action.url)}" style="${BUTTON}">${escapeHtml(action.label)}</a>`;
   const small = foot.map(linked).join("<br>");
   return {
     subject,
@@ -37,12 +38,8 @@ const SMALL = "margin:0;font-size:13px;color:#5a6270";
 /** Turns the line `Alert settings: https://…` into a link with the label `Alert settings`. */
 function linked(line: string): string {
   const [, label, url] = /^(.*): (https?:\S+)$/.exec(line) ?? [];
-  if (label === undefined || url === undefined) return escaped(line);
-  return `<a href="${escaped(url)}" style="color:#0b5fa5">${escaped(label)}</a>`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
+  if (label === undefined || url === undefined) return escapeHtml(line);
+  return `<a href="${escapeHtml(url)}" style="color:#0b5fa5">${escapeHtml(label)}</a>`;
 }
 
 const CHARS_MAX = 64;

@@ -235,6 +235,16 @@ export async function readRows<T>(
   return (await database.query<Row>(text, values)).rows.map(read);
 }
 
+/** Like `readRows`, with the time limit of `queryInTime`. */
+export async function readRowsInTime<T>(
+  database: Pool | ClientBase,
+  { read }: Columns<T>,
+  text: string,
+  values: unknown[] = [],
+): Promise<readonly T[]> {
+  return (await queryInTime<Row>(database, { text, values })).rows.map(read);
+}
+
 /** Runs a statement that answers one row, and returns this row. */
 export async function queryOne<R extends QueryResultRow>(
   database: Pool | ClientBase,

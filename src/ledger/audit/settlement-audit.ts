@@ -53,6 +53,13 @@ const BROKEN_MOVES = `
   )
   ${differingTransfersSql(["period", "provider_payment"])}`;
 
+/** What a day of a period adds up to, in the lines of the period or in the journal (`f`). */
+const DAY_SUMS = `sum(f.attempts) as attempts, sum(f.cost_pico) as cost_pico,
+      array[sum(f.corrections), sum(f.debit), sum(f.overrun), sum(f.margin), sum(f.cache_write_1h),
+        sum(f.unknown_charge), sum(f.resolved_charge), sum(f.lost_pico), sum(f.lost),
+        sum(f.prompt + f.cached_prompt + f.cache_write),
+        sum(f.completion + f.internal_reasoning)] as sums`;
+
 /**
  * Selects days of settlement periods that differ from the journal: each settled attempt must be in
  * exactly one period, unchanged. If the audit begins at a checkpoint, it checks only attempts
@@ -67,23 +74,13 @@ const brokenLinesSql = (span: AuditSpan): string => `
       ${span === undefined ? "" : `and attempt_id >= ${span.fromAttempt}`}
     group by 1, 2, 3
   ), journal as (
-    select f.provider_id, p.start_at, admitted_on, sum(f.attempts) as attempts,
-      sum(f.cost_pico) as cost_pico, array[sum(f.corrections), sum(f.debit), sum(f.overrun),
-        sum(f.margin), sum(f.cache_write_1h), sum(f.unknown_charge), sum(f.resolved_charge),
-        sum(f.lost_pico), sum(f.lost),
-        sum(f.prompt + f.cached_prompt + f.cache_write),
-        sum(f.completion + f.internal_reasoning)] as sums
+    select f.provider_id, p.start_at, admitted_on, ${DAY_SUMS}
     from fact f left join provider_period p
       on p.provider_id = f.provider_id and f.ended >= p.start_at and f.ended < p.end_at
     group by 1, 2, 3
   ), frozen as (
-    select provider_id, start_at, admitted_on, sum(attempts) as attempts,
-      sum(cost_pico) as cost_pico, array[sum(corrections), sum(debit), sum(overrun),
-        sum(margin), sum(cache_write_1h), sum(unknown_charge), sum(resolved_charge),
-        sum(lost_pico), sum(lost),
-        sum(prompt + cached_prompt + cache_write),
-        sum(completion + internal_reasoning)] as sums
-    from provider_period_line where ${isLater(span, "admitted_on")} group by 1, 2, 3
+    select provider_id, start_at, admitted_on, ${DAY_SUMS}
+    from provider_period_line f where ${isLater(span, "admitted_on")} group by 1, 2, 3
   )
   select format('%s, admitted on %s', ${PERIOD_NAME}, admitted_on),
     format('%s attempts, cost %s, %s', coalesce(f.attempts, 0), coalesce(f.cost_pico, 0), f.sums),

@@ -14,6 +14,7 @@ import {
   type Public,
   liftTimeLimits,
   queryOne,
+  readRows,
   type Row,
 } from "../../kernel/index.ts";
 import {
@@ -34,24 +35,25 @@ import {
   balanceColumns,
   BALANCES_SQL,
   claimColumns,
+  type ClaimComparison,
   CLAIMS_SQL,
+  comparisonColumns,
   ENTRIES_SQL,
   entryColumns,
   lineColumns,
   LINES_SQL,
   periodColumns,
   PERIODS_SQL,
+  type ProviderBalance,
+  type ProviderPeriod,
+  type SettlementEntry,
 } from "./settlement-rows.ts";
 import {
   describePeriod,
   SettlementFault,
-  type ClaimComparison,
   type ClosingOutcome,
   type ClosingRequest,
   type PeriodName,
-  type ProviderBalance,
-  type ProviderPeriod,
-  type SettlementEntry,
   type SettlementStatement,
 } from "./settlement-store.ts";
 
@@ -77,26 +79,20 @@ export class PostgresSettlementStore {
   /** Lists closed periods, newest first: at most `limit`, or all if no limit is given. */
   async periods(providerId?: string, limit?: number): Promise<readonly ProviderPeriod[]> {
     const values = [providerId ?? null, null, limit ?? null];
-    const { rows } = await this.#pool.query<Row>(PERIODS_SQL, values);
-    return rows.map(periodColumns.read);
+    return await readRows(this.#pool, periodColumns, PERIODS_SQL, values);
   }
 
   async balances(providerId?: string): Promise<readonly ProviderBalance[]> {
-    const { rows } = await this.#pool.query<Row>(BALANCES_SQL, [providerId ?? null]);
-    return rows.map(balanceColumns.read);
+    return await readRows(this.#pool, balanceColumns, BALANCES_SQL, [providerId ?? null]);
   }
 
   async statement(of: PeriodName): Promise<SettlementStatement | undefined> {
     const period = await findPeriod(this.#pool, of);
     if (period === undefined) return undefined;
     const name = [of.providerId, new Date(of.startMs)];
-    const lines = await this.#pool.query<Row>(LINES_SQL, name);
-    const claims = await this.#pool.query<Row>(CLAIMS_SQL, name);
-    return {
-      period,
-      lines: lines.rows.map(lineColumns.read),
-      claims: claims.rows.map(claimColumns.read),
-    };
+    const lines = await readRows(this.#pool, lineColumns, LINES_SQL, name);
+    const claims = await readRows(this.#pool, claimColumns, CLAIMS_SQL, name);
+    return { period, lines, claims };
   }
 
   /** Yields a period's attempts that are in the journal, in blocks, by id, on one snapshot. */
@@ -111,9 +107,9 @@ export class PostgresSettlementStore {
         new Date(period.endMs),
       ]);
       for (;;) {
-        const { rows } = await client.query<Row>(`fetch ${ENTRIES_PER_BLOCK} from entry`);
-        if (rows.length === 0) return;
-        yield rows.map(entryColumns.read);
+        const block = await readRows(client, entryColumns, `fetch ${ENTRIES_PER_BLOCK} from entry`);
+        if (block.length === 0) return;
+        yield block;
       }
     } finally {
       await client.query("rollback").catch(() => undefined);
@@ -213,19 +209,9 @@ export class PostgresSettlementStore {
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
     by: ChangedBy,
   ): Promise<void> {
-    const { theirPicoUsd, ourPicoUsd, lines } = of.comparison;
-    const values = [
-      of.providerId,
-      new Date(of.startMs),
-      Buffer.from(of.sha256),
-      theirPicoUsd,
-      ourPicoUsd,
-      lines?.compared ?? null,
-      lines?.differing ?? null,
-      lines?.onlyTheirs ?? null,
-      lines?.onlyOurs ?? null,
-      lines?.unknownClaimed ?? null,
-    ];
+    const { theirPicoUsd, ourPicoUsd } = of.comparison;
+    const name = [of.providerId, new Date(of.startMs), Buffer.from(of.sha256)];
+    const values = [...name, ...Object.values(comparisonColumns.record(of.comparison))];
     await this.#changes.write(by, async (client, note) => {
       const { rowCount } = await client.query(RECORD_CLAIM_SQL, values);
       if (rowCount !== 1) return;
@@ -242,8 +228,7 @@ export class PostgresSettlementStore {
 export type SettlementStore = Public<PostgresSettlementStore>;
 
 const RECORD_CLAIM_SQL = `
-  insert into provider_statement (provider_id, start_at, sha256, their_pico, our_pico, compared,
-    differing, only_theirs, only_ours, unknown_claimed)
+  insert into provider_statement (provider_id, start_at, sha256, ${comparisonColumns.sql})
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   on conflict (provider_id, start_at, sha256) do nothing`;
 
@@ -252,8 +237,7 @@ async function findPeriod(
   of: PeriodName,
 ): Promise<ProviderPeriod | undefined> {
   const values = [of.providerId, new Date(of.startMs), 1];
-  const { rows } = await through.query<Row>(PERIODS_SQL, values);
-  return rows[0] === undefined ? undefined : periodColumns.read(rows[0]);
+  return (await readRows(through, periodColumns, PERIODS_SQL, values))[0];
 }
 
 async function payablePeriod(client: PoolClient, of: PeriodName): Promise<ProviderPeriod> {

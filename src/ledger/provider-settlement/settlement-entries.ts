@@ -9,7 +9,8 @@ import {
   TOKEN_BUCKET_NAMES,
   TOKEN_BUCKETS,
 } from "../../kernel/index.ts";
-import { SettlementFault, type ProviderPeriod, type SettlementEntry } from "./settlement-store.ts";
+import type { ProviderPeriod, SettlementEntry } from "./settlement-rows.ts";
+import { SettlementFault } from "./settlement-store.ts";
 
 /** Yields a period's entries. Rejects at the end with `SettlementFault` if some are missing. */
 export async function* wholePeriod(

@@ -7,7 +7,6 @@ import {
   type MicroUsd,
   picoUsd,
   type PicoUsd,
-  type Sku,
   ZERO_MICRO_USD,
   ZERO_PICO_USD,
 } from "../../kernel/index.ts";
@@ -18,57 +17,42 @@ import {
   type SettlementSpan,
 } from "./settlement-interval.ts";
 
-/**
- * Sums over the ends of some attempts. An attempt that was closed as unknown after a crash may end
- * a second time, when its true end is observed: a correction.
- */
-export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
+const zero = {
   /** Attempts closed as settled, void or unknown after a crash. Corrections are not included. */
-  readonly attempts: bigint;
-  readonly settled: bigint;
-  readonly voids: bigint;
-  readonly unknowns: bigint;
-  /** The reserves that customers were charged for attempts whose end was not observed. */
-  readonly unknownMicroUsd: MicroUsd;
-  readonly corrections: bigint;
-  /** The part of earlier `unknownMicroUsd` that corrections have resolved. */
-  readonly resolvedMicroUsd: MicroUsd;
-  /** The exact debt to the provider for all observed ends and lost attempts, with corrections. */
-  readonly costPicoUsd: PicoUsd;
-  /** The part of `costPicoUsd` that was observed in corrections. */
-  readonly correctedPicoUsd: PicoUsd;
-  /** The customers' payments for attempts whose end was observed, at once or in a correction. */
-  readonly debitMicroUsd: MicroUsd;
-  /** The platform's payments for attempts that cost more than their reserve. */
-  readonly overrunMicroUsd: MicroUsd;
-  /** Debits plus overruns minus the debt to the provider; negative if the debt is larger. */
-  readonly marginMicroUsd: MicroUsd;
-  /** Attempts that the provider claims and that the books lost in a restore. */
-  readonly lostClaims: bigint;
-  /** The part of `costPicoUsd` for lost attempts. */
-  readonly lostPicoUsd: PicoUsd;
-  /** The platform's payments for lost attempts. Customers pay nothing for them. */
-  readonly lostMicroUsd: MicroUsd;
-}
-
-export const ZERO_SETTLEMENT_SUMS: SettlementSums = {
   attempts: 0n,
   settled: 0n,
   voids: 0n,
   unknowns: 0n,
+  /** The reserves that customers were charged for attempts whose end was not observed. */
   unknownMicroUsd: ZERO_MICRO_USD,
   corrections: 0n,
+  /** The part of earlier `unknownMicroUsd` that corrections have resolved. */
   resolvedMicroUsd: ZERO_MICRO_USD,
   ...eachSku(() => 0n),
+  /** The exact debt to the provider for all observed ends and lost attempts, with corrections. */
   costPicoUsd: ZERO_PICO_USD,
+  /** The part of `costPicoUsd` that was observed in corrections. */
   correctedPicoUsd: ZERO_PICO_USD,
+  /** The customers' payments for attempts whose end was observed, at once or in a correction. */
   debitMicroUsd: ZERO_MICRO_USD,
+  /** The platform's payments for attempts that cost more than their reserve. */
   overrunMicroUsd: ZERO_MICRO_USD,
+  /** Debits plus overruns minus the debt to the provider; negative if the debt is larger. */
   marginMicroUsd: ZERO_MICRO_USD,
+  /** Attempts that the provider claims and that the books lost in a restore. */
   lostClaims: 0n,
+  /** The part of `costPicoUsd` for lost attempts. */
   lostPicoUsd: ZERO_PICO_USD,
+  /** The platform's payments for lost attempts. Customers pay nothing for them. */
   lostMicroUsd: ZERO_MICRO_USD,
 };
+
+/**
+ * Sums over the ends of some attempts. An attempt that was closed as unknown after a crash may end
+ * a second time, when its true end is observed: a correction.
+ */
+export type SettlementSums = Readonly<typeof zero>;
+export const ZERO_SETTLEMENT_SUMS: SettlementSums = zero;
 
 const SUM_NAMES = Object.keys(ZERO_SETTLEMENT_SUMS) as (keyof SettlementSums)[];
 

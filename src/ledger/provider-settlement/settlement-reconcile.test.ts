@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { RequestId } from "../../kernel/core/ids.ts";
+import type { AttemptId, ModelId, RequestId } from "../../kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../kernel/core/money.ts";
 import { entryLine, wholePeriod, ENTRY_COLUMNS } from "./settlement-entries.ts";
 import { readProviderClaim, type ClaimLine, type ProviderClaim } from "./settlement-file.ts";
 import { planPeriods, ZERO_SETTLEMENT_SUMS } from "./settlement-plan.ts";
 import { reconcile, type Reconciliation } from "./settlement-reconcile.ts";
-import type { ProviderPeriod, SettlementEntry } from "./settlement-store.ts";
+import type { ProviderPeriod, SettlementEntry } from "./settlement-rows.ts";
 
 function requestId(n: number): RequestId {
   return `01930000-0000-7000-8000-${String(n).padStart(12, "0")}` as RequestId;
@@ -14,9 +14,9 @@ function requestId(n: number): RequestId {
 /** Entries for attempts 1, 2, … of requests 1, 2, …; a cost of null is an unobserved end. */
 function entries(...costs: readonly (bigint | null)[]): SettlementEntry[] {
   return costs.map((cost, i) => ({
-    attemptId: BigInt(i + 1),
+    attemptId: BigInt(i + 1) as AttemptId,
     requestId: requestId(i + 1),
-    modelId: "acme/small",
+    modelId: "acme/small" as ModelId,
     upstreamModelId: "small",
     admittedAtMs: 0,
     closedAtMs: 0,
@@ -134,7 +134,7 @@ describe("the CSV of a period's attempts", () => {
     const [known, unknown] = entries(1_500_000n, null).map((each) => ({
       ...each,
       upstreamModelId: '=HYPERLINK("x","y")',
-      modelId: "@sum,1",
+      modelId: "@sum,1" as ModelId,
     }));
     if (known === undefined || unknown === undefined) throw new Error("no entries");
     const usage = {

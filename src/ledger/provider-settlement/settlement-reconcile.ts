@@ -4,7 +4,7 @@ import { type ChangedBy, picoUsd, type PicoUsd, ZERO_PICO_USD } from "../../kern
 import type { SettlementStore } from "./postgres-settlement-store.ts";
 import { wholePeriod } from "./settlement-entries.ts";
 import type { ClaimLine, ProviderClaim } from "./settlement-file.ts";
-import type { ClaimComparison, ProviderPeriod, SettlementEntry } from "./settlement-store.ts";
+import type { ClaimComparison, ProviderPeriod, SettlementEntry } from "./settlement-rows.ts";
 
 /**
  * Compares a provider's own statement with a closed period and records the comparison, once per

@@ -13,6 +13,7 @@ import {
   micro,
   orNull,
   pico,
+  type RecordOf,
   SKU_NAMES,
   text,
   word,
@@ -23,19 +24,14 @@ import {
   hourUsageColumns,
   journalColumns,
 } from "../attempt-columns.ts";
-import { HALF_DAY_MS } from "./settlement-interval.ts";
+import { HALF_DAY_MS, type SettlementInterval } from "./settlement-interval.ts";
 import type {
   PlannedPeriod,
   SettlementFact,
   SettlementLine,
+  SettlementMode,
   SettlementSums,
 } from "./settlement-plan.ts";
-import type {
-  ProviderBalance,
-  ProviderPeriod,
-  RecordedClaim,
-  SettlementEntry,
-} from "./settlement-store.ts";
 
 const ATTEMPT_SQL = `a.attempt_id, a.provider_id, a.model_id, a.upstream_model_id, a.state, a.reserve,
   a.debit, a.overrun, a.cost_pico, a.owed_pico,
@@ -156,16 +152,19 @@ const amounts: ColumnsOf<
 };
 export const amountColumns = columns(amounts);
 
-export const periodColumns: Columns<ProviderPeriod> = columns({
-  providerId: text("provider_id"),
+export const periodColumns = columns({
+  providerId: text<string>("provider_id"),
   startMs: instantMs("start_at"),
   endMs: instantMs("end_at"),
-  mode: word("mode"),
-  interval: word("every"),
+  mode: word<SettlementMode>("mode"),
+  interval: word<SettlementInterval>("every"),
   ...amounts,
   closedAtMs: instantMs("closed_at"),
-  payment: orNull(columns({ ref: text("ref"), paidAtMs: instantMs("paid_at") })),
+  /** Null until the period is paid. */
+  payment: orNull(columns({ ref: text<string>("ref"), paidAtMs: instantMs("paid_at") })),
 });
+/** A closed period. Its figures never change again. */
+export type ProviderPeriod = RecordOf<typeof periodColumns>;
 
 export const PERIODS_SQL: string = `
   select p.*, y.ref, y.paid_at
@@ -185,42 +184,55 @@ export const LINES_SQL: string = `
   select ${lineColumns.sql} from provider_period_line where provider_id = $1 and start_at = $2
   order by admitted_on, model_id, upstream_model_id`;
 
-export const claimColumns: Columns<RecordedClaim> = columns({
+const comparison = {
   theirPicoUsd: pico("their_pico"),
   ourPicoUsd: pico("our_pico"),
-  recordedAtMs: instantMs("recorded_at"),
+  /** Null if the provider's statement has no lines. */
   lines: orNull(
     columns({
-      compared: integer("compared"),
-      differing: integer("differing"),
-      onlyTheirs: integer("only_theirs"),
-      onlyOurs: integer("only_ours"),
-      unknownClaimed: integer("unknown_claimed"),
+      compared: integer<number>("compared"),
+      differing: integer<number>("differing"),
+      /** Lines that the provider bills for attempts or requests that we do not know. */
+      onlyTheirs: integer<number>("only_theirs"),
+      /** Attempts that we owe for and the provider does not bill. */
+      onlyOurs: integer<number>("only_ours"),
+      /** Lines that the provider bills for attempts whose end we did not observe. */
+      unknownClaimed: integer<number>("unknown_claimed"),
     }),
   ),
-});
+} as const;
+export const comparisonColumns = columns(comparison);
+export type ClaimComparison = RecordOf<typeof comparisonColumns>;
+export const claimColumns = columns({ ...comparison, recordedAtMs: instantMs("recorded_at") });
 
 export const CLAIMS_SQL: string = `
   select ${claimColumns.sql} from provider_statement where provider_id = $1 and start_at = $2
   order by statement_id`;
 
-export const entryColumns: Columns<SettlementEntry> = columns({
+export const entryColumns = columns({
   attemptId: heldColumns.attemptId,
   requestId: heldColumns.requestId,
   modelId: heldColumns.modelId,
   upstreamModelId: heldColumns.upstreamModelId,
   admittedAtMs: journalColumns.createdAtMs,
   closedAtMs: journalColumns.closedAtMs,
-  state: word("state"),
+  /** `lost`: the books lost the attempt in a restore, and its provider claims it. */
+  state: word<"settled" | "void" | "unknown_after_crash" | "lost">("state"),
   basis: orNull(closedColumns.basis),
   usage: closedColumns.usage,
+  /** The debt to the provider; null if unknown. */
   costPicoUsd: orNull(closedColumns.costPicoUsd),
   debitMicroUsd: journalColumns.debitMicroUsd,
   overrunMicroUsd: journalColumns.overrunMicroUsd,
+  /** Debit plus overrun minus the debt to the provider; negative if the debt is larger. */
   marginMicroUsd: micro("margin"),
-  isLate: bool("is_late"),
-  isCorrected: bool("is_corrected"),
+  /** True if the attempt was admitted before the period, or closed before and corrected in it. */
+  isLate: bool<boolean>("is_late"),
+  /** True if the attempt's end was observed after it had been charged as unknown. */
+  isCorrected: bool<boolean>("is_corrected"),
 });
+/** An attempt as it was at the end of its period, without corrections of later periods. */
+export type SettlementEntry = RecordOf<typeof entryColumns>;
 
 /**
  * $1: provider; $2: start; $3: end. An attempt that a restore lost has an id, models, a time, a
@@ -256,14 +268,20 @@ export const ENTRIES_SQL: string = `
   from lost_cost where provider_id = $1 and ended_at >= $2 and ended_at < $3
   order by attempt_id`;
 
-export const balanceColumns: Columns<ProviderBalance> = columns({
-  providerId: text("provider_id"),
+export const balanceColumns = columns({
+  providerId: text<string>("provider_id"),
+  /** The debt for attempts that are not yet in a closed period. */
   accruedMicroUsd: micro("accrued"),
+  /** The unpaid debt for closed periods of the mode `arrears`. */
   payableMicroUsd: micro("payable"),
+  /** The unused part of the deposits; negative if periods have drawn more than was paid in. */
   depositMicroUsd: micro("deposit"),
+  /** Charges to customers for attempts with an unknown end; the provider's claim is not known. */
   unknownMicroUsd: micro("unknown"),
+  /** The platform's share of what customers paid; negative if the provider costs more. */
   marginMicroUsd: micro("margin"),
 });
+export type ProviderBalance = RecordOf<typeof balanceColumns>;
 
 /** $1: a provider, or null for all. A deposit is our asset, so payments into it are its debits. */
 export const BALANCES_SQL: string = `

@@ -2,23 +2,25 @@ import {
   type CsvRow,
   isDay,
   microUsd,
-  type MicroUsd,
   picoUsd,
-  type PicoUsd,
+  ZERO_MICRO_USD,
+  ZERO_PICO_USD,
 } from "../../kernel/index.ts";
 
 /** A day of the journal in UTC, for example `2026-04-10`. */
 export type Day = string & { readonly __day: "utc" };
 
-export interface AttemptSums {
-  readonly attempts: bigint;
-  readonly debitMicroUsd: MicroUsd;
-  readonly overrunMicroUsd: MicroUsd;
+const zero = {
+  attempts: 0n,
+  debitMicroUsd: ZERO_MICRO_USD,
+  overrunMicroUsd: ZERO_MICRO_USD,
   /** Money that late corrections refunded. */
-  readonly refundMicroUsd: MicroUsd;
-  readonly costPicoUsd: PicoUsd;
-  readonly owedPicoUsd: PicoUsd;
-}
+  refundMicroUsd: ZERO_MICRO_USD,
+  costPicoUsd: ZERO_PICO_USD,
+  owedPicoUsd: ZERO_PICO_USD,
+};
+export type AttemptSums = Readonly<typeof zero>;
+export const ZERO_SUMS: AttemptSums = zero;
 
 export interface DaySums {
   readonly all: AttemptSums;
@@ -61,15 +63,6 @@ export function parseDay(text: string): Day | undefined {
 export class TallyFault extends Error {
   override readonly name = "TallyFault";
 }
-
-export const ZERO_SUMS: AttemptSums = {
-  attempts: 0n,
-  debitMicroUsd: microUsd(0n),
-  overrunMicroUsd: microUsd(0n),
-  refundMicroUsd: microUsd(0n),
-  costPicoUsd: picoUsd(0n),
-  owedPicoUsd: picoUsd(0n),
-};
 
 /** Adds up rows of text as attempts. Throws `TallyFault` for a bad row or an id out of order. */
 export class DayTally {

@@ -1,4 +1,4 @@
-import type { RedisLink } from "../../../kernel/index.ts";
+import { type RedisLink, Turns } from "../../../kernel/index.ts";
 import type { RecentCharge, RecentUse } from "../recent-use-rows.ts";
 import { type ClaimSpec, markKey, usageKey } from "./claim-spec.ts";
 import type { LimitScript } from "./limit-scripts.ts";
@@ -144,8 +144,7 @@ export class SlotRebuild {
   readonly #link: Pick<RedisLink, "run">;
   readonly #recentUse: RecentUse;
   readonly #running: Map<string, Promise<void>> = new Map();
-  readonly #waiting: (() => void)[] = [];
-  #busy = 0;
+  readonly #turns = new Turns({ running: REBUILDS_AT_ONCE, waiting: Number.POSITIVE_INFINITY });
 
   constructor(link: Pick<RedisLink, "run">, recentUse: RecentUse) {
     this.#link = link;
@@ -162,19 +161,13 @@ export class SlotRebuild {
   }
 
   async #refill(slot: string, now: string): Promise<void> {
-    if (this.#busy === REBUILDS_AT_ONCE) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else {
-      this.#busy += 1;
-    }
+    const end = await this.#turns.take("all slots");
     try {
-      const { ids, rows } = toRows(await this.#recentUse.recentUse(slot));
+      const { ids, rows } = toRows(await this.#recentUse(slot));
       const keys = [markKey(slot), ...ids.map((id) => usageKey(slot, id))];
       await this.#link.run("rebuildLimits", keys, [now, JSON.stringify(rows)]);
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#busy -= 1;
-      else next();
+      end?.();
     }
   }
 }
