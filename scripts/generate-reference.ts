@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { publishedSchema } from "../src/catalog/manifest/index.ts";
@@ -75,11 +75,7 @@ function jsonText(value: unknown): string {
 }
 
 function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
 function main(): void {
