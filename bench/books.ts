@@ -69,25 +69,18 @@ export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
   });
 }
 
-/** A cycle is a durable reserve and its settlement. `perSecond` counts cycles in wall time. */
-export interface Cycles {
-  readonly count: number;
-  readonly perSecond: number;
-  readonly reserveP50Ms: number;
-  readonly reserveP99Ms: number;
-  readonly settleP50Ms: number;
-  readonly settleP99Ms: number;
-}
-
 const RESERVE_MICRO_USD = 2_500n;
 const COST_MICRO_USD = 1_932n;
 
-/** Runs cycles for `windowMs`, `inFlight` of them at a time. The callers take turns. */
+/**
+ * Runs cycles for `windowMs`, `inFlight` of them at a time: a durable reserve and its settlement.
+ * The callers take turns. `perSecond` counts cycles in wall time.
+ */
 export async function measureCycles(
   ledger: Ledger,
   callers: readonly Active[],
   { inFlight, windowMs }: { readonly inFlight: number; readonly windowMs: number },
-): Promise<Cycles> {
+) {
   const reserveMs: number[] = [];
   const settleMs: number[] = [];
   const startMs = systemClock.monotonicMs();
