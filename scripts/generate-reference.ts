@@ -78,16 +78,6 @@ function textOf(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-function main(): void {
-  const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-  if (!process.argv.includes("--check")) {
-    writeReferencePages(root);
-    return;
-  }
-  const stale = staleReferencePages(root);
-  if (stale.length === 0) return;
-  process.stderr.write(`out of date: ${stale.join(", ")}; run npm run docs\n`);
-  process.exitCode = 1;
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeReferencePages(join(import.meta.dirname, ".."));
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) main();
