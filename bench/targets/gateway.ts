@@ -175,7 +175,7 @@ async function startServing(
   try {
     const database = await databaseOf(installation, own);
     const made = known ?? (await makeGatewayKeys(database.connectionString));
-    return gatewayTarget(variant, { serve, database, keys: { ...made, ...variant.keys } });
+    return gatewayTarget(variant, serve, database, { ...made, ...variant.keys });
   } catch (error) {
     await serve.stop();
     throw error;
@@ -189,18 +189,16 @@ async function databaseOf(installation: Installation, own?: OwnPostgres): Promis
   return { connectionString, processIds: () => serverProcessIds(data), stop: async () => {} };
 }
 
-interface RunningGateway {
-  readonly serve: RunningServe;
-  readonly database: BenchDatabase;
-  readonly keys: GatewayKeys;
-}
-
 interface ServingTarget extends Target {
   readonly made: GatewayKeys;
 }
 
-function gatewayTarget({ id, redis }: Variant, running: RunningGateway): ServingTarget {
-  const { serve, database, keys } = running;
+function gatewayTarget(
+  { id, redis }: Variant,
+  serve: RunningServe,
+  database: BenchDatabase,
+  keys: GatewayKeys,
+): ServingTarget {
   const { processId } = serve;
   return {
     id,
