@@ -101,16 +101,9 @@ function draftProvider(
   const [own] = all;
   if (own === undefined) throw new Error(`no source lists ${id}`);
   const against = all.filter((source) => source !== own);
-  const read = (source: SourceInput, second: readonly SourceInput[], models: readonly string[]) =>
-    importListings({
-      head,
-      source,
-      against: second,
-      models,
-      withCapacity: false,
-      day: review.as_of,
-    });
-  const everything = read(own, against, []);
+  const read = (models: readonly string[]): ImportResult =>
+    importListings({ head, source: own, against, models, withCapacity: false, day: review.as_of });
+  const everything = read([]);
   const leftOut = new Map<string, string>();
   const kept = (everything.manifest?.models ?? []).filter((model) => {
     const reasons = everything.manifest?.listing_terms?.[model.id]?.staged_because ?? [];
@@ -118,11 +111,7 @@ function draftProvider(
     if (why !== undefined) leftOut.set(model.id, why);
     return why === undefined;
   });
-  const imported = read(
-    own,
-    against,
-    kept.map((model) => model.upstream_id ?? model.id),
-  );
+  const imported = read(kept.map((model) => model.upstream_id ?? model.id));
   if (imported.manifest === undefined) throw new Error(`${id} would ship nothing`);
   const edits = provider.edits ?? [];
   const manifest = edited(imported.manifest, edits);
@@ -145,11 +134,8 @@ function whyLeftOut(
       Object.hasOwn(review.leave_out_codes, each) &&
       !(each === "one-source" && provider.keep_one_source !== undefined),
   );
-  return pattern === undefined
-    ? code === undefined
-      ? undefined
-      : review.leave_out_codes[code]
-    : patterns[pattern];
+  if (pattern !== undefined) return patterns[pattern];
+  return code === undefined ? undefined : review.leave_out_codes[code];
 }
 
 function edited(manifest: Manifest, edits: readonly HandEdit[]): Manifest {
