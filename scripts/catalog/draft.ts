@@ -6,7 +6,6 @@ import { readRawJson } from "../../src/kernel/index.ts";
 import {
   findHead,
   importListings,
-  type ImportResult,
   isImportable,
   type ListingSource,
   type SourceInput,
@@ -46,7 +45,6 @@ export interface Review {
 export interface Drafted {
   readonly file: string;
   readonly manifest: Manifest;
-  readonly imported: ImportResult;
   /** By marketplace id: why the model is not shipped. */
   readonly leftOut: ReadonlyMap<string, string>;
   readonly edits: readonly HandEdit[];
@@ -101,7 +99,7 @@ function draftProvider(
   const [own] = all;
   if (own === undefined) throw new Error(`no source lists ${id}`);
   const against = all.filter((source) => source !== own);
-  const read = (models: readonly string[]): ImportResult =>
+  const read = (models: readonly string[]) =>
     importListings({ head, source: own, against, models, withCapacity: false, day: review.as_of });
   const everything = read([]);
   const leftOut = new Map<string, string>();
@@ -111,11 +109,10 @@ function draftProvider(
     if (why !== undefined) leftOut.set(model.id, why);
     return why === undefined;
   });
-  const imported = read(kept.map((model) => model.upstream_id ?? model.id));
-  if (imported.manifest === undefined) throw new Error(`${id} would ship nothing`);
+  const imported = read(kept.map((model) => model.upstream_id ?? model.id)).manifest;
+  if (imported === undefined) throw new Error(`${id} would ship nothing`);
   const edits = provider.edits ?? [];
-  const manifest = edited(imported.manifest, edits);
-  return { file: `${id}.json`, manifest, imported, leftOut, edits };
+  return { file: `${id}.json`, manifest: edited(imported, edits), leftOut, edits };
 }
 
 function whyLeftOut(
