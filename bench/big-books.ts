@@ -1,6 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Client } from "pg";
 import type { PostgresBackend } from "../src/app/open-postgres-backend.ts";
 import type { ReportFilter } from "../src/gateway/records/request-rows.ts";
 import { systemClock } from "../src/kernel/core/time.ts";
@@ -8,6 +7,7 @@ import { startEmbeddedPostgres } from "../src/kernel/storage/embedded-server.ts"
 import type { AuditProgress } from "../src/ledger/audit/ledger-audit.ts";
 import type { Ledger } from "../src/ledger/ledger-store.ts";
 import { openSigningKey } from "../src/ledger/retention/signing-key.ts";
+import { inSession } from "../test/support/sql.ts";
 import { measureCycles, openBenchLedger, openBooks, QUIET_LOG } from "./books.ts";
 import { fillBooks } from "./fill-books.ts";
 import {
@@ -52,7 +52,7 @@ export async function run(words: readonly string[], { resources, say }: Context)
   if (folder === "") throw new Error(USAGE);
   const filled = readFilled(folder) ?? (await fillBigBooks(folder, checkedSizes(options), say));
   const books = await openBooks(join(folder, "data"));
-  resources.defer(() => books.close());
+  resources.defer(() => books.stop());
   const { connectionString, backend } = books;
   const callers = activeOf(filled.sizes, options.active);
   const of: Measuring = { connectionString, folder, callers, seconds, jobs, say };
@@ -157,18 +157,17 @@ async function fillBigBooks(folder: string, sizes: Sizes, say: Say): Promise<Fil
 
 async function configure(dataDir: string, settings: readonly string[]): Promise<void> {
   const server = await startEmbeddedPostgres({ dataDir, log: QUIET_LOG });
-  const session = new Client({ connectionString: server.adminConnectionString });
   try {
-    await session.connect();
-    for (const setting of settings) await session.query(`alter system set ${setting}`);
+    await inSession(server.adminConnectionString, async (session) => {
+      for (const setting of settings) await session.query(`alter system set ${setting}`);
+    });
   } finally {
-    await session.end();
     await server.stop();
   }
 }
 
 interface Figure {
-  readonly group: "sizes" | "load" | "reports" | "audit";
+  readonly group: keyof typeof GROUPS;
   readonly what: string;
   readonly values: Readonly<Record<string, number>>;
 }
@@ -186,9 +185,7 @@ const DAY_MS = 86_400_000;
 
 /** Measures the eight largest tables. Their sizes are in megabytes. */
 async function measureSizes({ connectionString }: Measuring): Promise<readonly Figure[]> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
+  return await inSession(connectionString, async (client) => {
     const { rows } = await client.query<{ what: string; rows: string; heap: string; all: string }>(`
       select what, sum(reltuples)::bigint::text as rows,
         (sum(pg_table_size(oid)) / 1e6)::text as heap,
@@ -208,9 +205,7 @@ async function measureSizes({ connectionString }: Measuring): Promise<readonly F
         with_indexes_mb: Number(row.all),
       },
     }));
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function measureLoad(of: Measuring, ledger: Ledger): Promise<readonly Figure[]> {

@@ -1,10 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { openPostgresBackend, type PostgresBackend } from "../src/app/open-postgres-backend.ts";
-import { createRequestId } from "../src/kernel/core/ids.ts";
-import { microUsd, picoUsd } from "../src/kernel/core/money.ts";
 import { systemClock } from "../src/kernel/core/time.ts";
-import type { CloseRow, Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
+import type { Ledger } from "../src/ledger/ledger-store.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { startEmbeddedPostgres } from "../src/kernel/storage/embedded-server.ts";
+import { closeRow, reserveRow } from "../test/support/ledger-rows.ts";
+import { descendantsOf } from "../test/support/process-cost.ts";
 import { share } from "./program.ts";
 import type { Active } from "./sizes.ts";
 
@@ -14,23 +16,45 @@ export const QUIET_LOG = {
   error: console.error,
 };
 
-/** The database of an installation. A gateway that runs on the same folder uses the same server. */
-export interface OpenBooks {
+/** A running PostgreSQL server with the settings of this gateway's embedded one. */
+export interface BenchDatabase {
   readonly connectionString: string;
+  processIds(): readonly number[];
+  stop(): Promise<void>;
+}
+
+/** A gateway that runs on the same folder uses the same server. */
+export async function startDatabase(folder: string): Promise<BenchDatabase> {
+  const server = await startEmbeddedPostgres({ dataDir: folder, log: QUIET_LOG });
+  return {
+    connectionString: server.connectionString,
+    processIds: () => serverProcessIds(join(server.dataDir, "cluster")),
+    stop: () => server.stop(),
+  };
+}
+
+/** Returns the process ids of the server on this data folder and of its sessions. */
+export function serverProcessIds(dataFolder: string): readonly number[] {
+  const [first] = readFileSync(join(dataFolder, "postmaster.pid"), "utf8").split("\n");
+  const processId = Number(first);
+  return [processId, ...descendantsOf(processId)];
+}
+
+/** The database of an installation, with the stores on it. */
+export interface OpenBooks extends BenchDatabase {
   readonly backend: PostgresBackend;
-  close(): Promise<void>;
 }
 
 export async function openBooks(dataFolder: string): Promise<OpenBooks> {
-  const server = await startEmbeddedPostgres({ dataDir: dataFolder, log: QUIET_LOG });
-  const { connectionString } = server;
+  const database = await startDatabase(dataFolder);
+  const { connectionString } = database;
   const backend = openPostgresBackend({ connectionString, log: QUIET_LOG });
   return {
-    connectionString,
+    ...database,
     backend,
-    close: async () => {
+    stop: async () => {
       await backend.close();
-      await server.stop();
+      await database.stop();
     },
   };
 }
@@ -45,22 +69,18 @@ export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
   });
 }
 
-/** A cycle is a durable reserve and its settlement. `perSecond` counts cycles in wall time. */
-export interface Cycles {
-  readonly count: number;
-  readonly perSecond: number;
-  readonly reserveP50Ms: number;
-  readonly reserveP99Ms: number;
-  readonly settleP50Ms: number;
-  readonly settleP99Ms: number;
-}
+const RESERVE_MICRO_USD = 2_500n;
+const COST_MICRO_USD = 1_932n;
 
-/** Runs cycles for `windowMs`, `inFlight` of them at a time. The callers take turns. */
+/**
+ * Runs cycles for `windowMs`, `inFlight` of them at a time: a durable reserve and its settlement.
+ * The callers take turns. `perSecond` counts cycles in wall time.
+ */
 export async function measureCycles(
   ledger: Ledger,
   callers: readonly Active[],
   { inFlight, windowMs }: { readonly inFlight: number; readonly windowMs: number },
-): Promise<Cycles> {
+) {
   const reserveMs: number[] = [];
   const settleMs: number[] = [];
   const startMs = systemClock.monotonicMs();
@@ -70,12 +90,15 @@ export async function measureCycles(
       const caller = callers[next % callers.length];
       next += 1;
       if (caller === undefined) throw new Error("a ledger is measured with a caller");
-      const row = rowOf(ledger, caller);
+      const { orgId, keyId, modelId, providerId, pinId: pricePinId } = caller;
+      const attemptId = ledger.newAttemptId();
+      const of = { orgId, keyId, attemptId };
+      const row = reserveRow(of, RESERVE_MICRO_USD, { modelId, providerId, pricePinId });
       const askedMs = systemClock.monotonicMs();
       const outcome = await ledger.reserve(row);
       const heldMs = systemClock.monotonicMs();
       if (outcome.kind !== "reserved") throw new Error(JSON.stringify(outcome));
-      await ledger.close(closeOf(row.attemptId));
+      await ledger.close(closeRow(attemptId, COST_MICRO_USD));
       reserveMs.push(heldMs - askedMs);
       settleMs.push(systemClock.monotonicMs() - heldMs);
     }
@@ -88,40 +111,5 @@ export async function measureCycles(
     reserveP99Ms: share(reserveMs, 0.99),
     settleP50Ms: share(settleMs, 0.5),
     settleP99Ms: share(settleMs, 0.99),
-  };
-}
-
-function rowOf(ledger: Ledger, caller: Active): ReserveRow {
-  const { orgId, keyId, modelId, providerId, pinId } = caller;
-  return {
-    attemptId: ledger.newAttemptId(),
-    requestId: createRequestId(systemClock.nowMs()),
-    ordinal: 1,
-    orgId,
-    keyId,
-    modelId,
-    providerId,
-    upstreamModelId: "upstream-a",
-    pricePinId: pinId,
-    route: "/v1/chat/completions",
-    stream: false,
-    estimatedTokens: 1_000,
-    reserveMicroUsd: microUsd(2_500n),
-  };
-}
-
-function closeOf(attemptId: CloseRow["attemptId"]): CloseRow {
-  return {
-    attemptId,
-    outcome: "completed",
-    usage: { prompt: 100, cachedPrompt: 0, cacheWrite: 0, completion: 50, internalReasoning: 0 },
-    basis: "reported",
-    costPicoUsd: picoUsd(1_932_000_017n),
-    upstreamStatus: 200,
-    errorClass: null,
-    startedAtMs: systemClock.nowMs(),
-    firstByteMs: 3,
-    durationMs: 5,
-    final: true,
   };
 }

@@ -139,16 +139,8 @@ function requestMicros(catalog: Catalog): number {
   return (median(times.slice(2)) * 1_000) / REQUESTS;
 }
 
-interface Listed {
-  readonly what: string;
-  readonly totalMs: number;
-  /** The longest time in which the event loop was blocked. */
-  readonly blockedMs: number;
-  readonly bytes: number;
-}
-
 /** Measures an answer, and the longest time for which it makes another request wait. */
-async function listed(what: string, make: () => Promise<number>): Promise<Listed> {
+async function listed(what: string, make: () => Promise<number>) {
   let lastMs = cpuMs();
   let blockedMs = 0;
   let isDone = false;
@@ -169,7 +161,7 @@ async function listed(what: string, make: () => Promise<number>): Promise<Listed
 const bytesOf = (pieces: readonly Buffer[]): number =>
   pieces.reduce((sum, piece) => sum + piece.length, 0);
 
-async function lists(catalog: Catalog): Promise<readonly Listed[]> {
+async function lists(catalog: Catalog) {
   const verdicts = new Verification({
     store: { latest: () => Promise.resolve([]), suspects: () => Promise.resolve([]) },
     clock: systemClock,

@@ -21,7 +21,7 @@ export async function fillBooks(dataFolder: string, sizes: Sizes, say: Say): Pro
     await books.backend.migrate();
     await fillInstallation(books.connectionString, sizes, say);
   } finally {
-    await books.close();
+    await books.stop();
   }
 }
 

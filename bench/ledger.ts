@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client } from "pg";
 import { measureCycles, openBenchLedger, openBooks } from "./books.ts";
 import { fillBooks } from "./fill-books.ts";
 import { print, parseWords, type Context, type Report } from "./program.ts";
 import { readCpuNs } from "../test/support/process-cost.ts";
+import { inSession } from "../test/support/sql.ts";
 import { activeOf } from "./sizes.ts";
-import { startDatabase } from "./targets/bench-database.ts";
 
 export const USAGE: string = `npm run bench -- ledger [options]
   Durable cycles of a hold and its settlement on the embedded PostgreSQL, of one organization and one key,
@@ -28,17 +27,16 @@ export async function run(words: readonly string[], context: Context): Promise<R
     context.resources.defer(() => rmSync(folder, { recursive: true, force: true }));
     await fillBooks(folder, ONE, context.say);
     const books = await openBooks(folder);
-    const database = await startDatabase(folder);
     try {
       await makeOldDays(books.connectionString, Number(days));
       const ledger = await openBenchLedger(books);
       for (const [at, inFlight] of IN_FLIGHT.entries()) {
         const own = process.cpuUsage();
-        const databaseNs = readCpuNs(database.processIds());
+        const databaseNs = readCpuNs(books.processIds());
         const windowMs = options.seconds * 1_000;
         const seen = await measureCycles(ledger, activeOf(ONE, 1), { inFlight, windowMs });
         const { user, system } = process.cpuUsage(own);
-        const serverNs = readCpuNs(database.processIds()) - databaseNs;
+        const serverNs = readCpuNs(books.processIds()) - databaseNs;
         const cost = [(user + system) / seen.count, serverNs / seen.count / 1_000];
         const figures = [seen.perSecond, seen.reserveP50Ms, seen.settleP50Ms, ...cost];
         const row = [days, String(inFlight), ...figures.map(print)];
@@ -49,8 +47,7 @@ export async function run(words: readonly string[], context: Context): Promise<R
       const broken = (await books.backend.audit()).filter(({ violations }) => violations > 0);
       problems.push(...broken.map((check) => `the books are broken: ${JSON.stringify(check)}`));
     } finally {
-      await database.stop();
-      await books.close();
+      await books.stop();
     }
   }
   return {
@@ -70,9 +67,6 @@ const HEADINGS = [
 ];
 
 async function makeOldDays(connectionString: string, days: number): Promise<void> {
-  const client = new Client({ connectionString });
-  await client.connect();
   const sql = "select ensure_attempt_partition(current_date - n) from generate_series(2, $1) as n";
-  await client.query(sql, [days]);
-  await client.end();
+  await inSession(connectionString, (client) => client.query(sql, [days]));
 }

@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from "playwright-core";
 
+import { buildKey } from "../console/src/pages/keys/sample-keys.test-data.ts";
 import { buildModel } from "../console/src/pages/models/sample-models.test-data.ts";
 import type {
   AnswerOf,
@@ -135,29 +136,19 @@ function idOf(at: number): string {
 }
 
 function keyList(): KeyList {
-  const key = (at: number): Key => ({
-    key_id: idOf(at),
-    name: `worker ${at}`,
-    label: `tm_vk_${at.toString(16).padStart(6, "0")}`,
-    origin: "console",
-    created_at: instantOf(at),
-    disabled_at: null,
-    expires_at: null,
-    is_expired: false,
-    models: null,
-    last_used_at: instantOf(at),
-    old_works_until: null,
-    rpm_ceiling: 300,
-    rpm: 60,
-    rpm_effective: 60,
-    cap_usd: "20",
-    spent_month_usd: String(at % 20),
-    cap_week_usd: null,
-    spent_week_usd: null,
-    cap_day_usd: null,
-    spent_day_usd: null,
-    tags: [`team-${at % 5}`],
-  });
+  const key = (at: number): Key =>
+    buildKey({
+      key_id: idOf(at),
+      name: `worker ${at}`,
+      label: `tm_vk_${at.toString(16).padStart(6, "0")}`,
+      created_at: instantOf(at),
+      last_used_at: instantOf(at),
+      rpm: 60,
+      rpm_effective: 60,
+      cap_usd: "20",
+      spent_month_usd: String(at % 20),
+      tags: [`team-${at % 5}`],
+    });
   const reset = {
     cap_reset_at: instantOf(0),
     week_reset_at: instantOf(0),

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DisposalStack } from "../src/app/disposal-stack.ts";
 import { systemClock } from "../src/kernel/core/time.ts";
-import { markdownTableOf, type Program, type Report } from "./program.ts";
+import { table } from "../scripts/reference/markdown.ts";
+import type { Program, Report } from "./program.ts";
 
 /**
  * `npm run bench -- PROGRAM [options]` runs one measurement and prints it. It writes nothing below
@@ -65,10 +66,9 @@ function headOf(): string {
 }
 
 function textOf(head: string, { tables, problems }: Report): string {
-  const parts = tables.flatMap(({ title, headings, rows }) => {
-    const table = markdownTableOf(headings, rows);
-    return table === undefined ? [] : [`${title}\n\n${table}`];
-  });
+  const parts = tables
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ title, headings, rows }) => `${title}\n\n${table(headings, rows)}`);
   const found = problems.map((problem) => `- PROBLEM: ${problem}`);
   return `${[head, ...parts, ...(found.length === 0 ? [] : [found.join("\n")])].join("\n\n")}\n`;
 }

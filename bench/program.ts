@@ -78,19 +78,6 @@ export function share(values: readonly number[], part: number): number {
 
 export const median = (values: readonly number[]): number => share(values, 0.5);
 
-/** Returns undefined if there are no rows. */
-export function markdownTableOf(
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
-): string | undefined {
-  if (rows.length === 0) return undefined;
-  return [headings, headings.map(() => "---"), ...rows].map(line).join("\n");
-}
-
-function line(cells: readonly string[]): string {
-  return `| ${cells.join(" | ")} |`;
-}
-
 /** Writes a number with two decimals below 10, with one below 100, and otherwise with none. */
 export function print(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(value < 10 ? 2 : 1);

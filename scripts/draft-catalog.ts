@@ -1,14 +1,14 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { format } from "prettier";
 
 import { catalogPage } from "./catalog/catalog-page.ts";
-import { draftCatalog, type Drafted, readReview } from "./catalog/draft.ts";
+import { draftCatalog, readReview } from "./catalog/draft.ts";
 
 /** Returns the texts of the generated files, by their paths in the project folder. */
-export async function draftedFiles(root: string): Promise<ReadonlyMap<string, string>> {
+async function draftedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   const drafted = draftCatalog(root);
   const files = new Map<string, string>();
   for (const { file, manifest } of drafted) {
@@ -26,19 +26,11 @@ export async function staleCatalogFiles(root: string): Promise<readonly string[]
   const stray = readdirSync(join(root, "manifests"))
     .filter((file) => !file.startsWith("simulator-") && !files.has(`manifests/${file}`))
     .map((file) => `manifests/${file}`);
-  const stale = [...files].filter(([path, text]) => textOf(join(root, path)) !== text);
+  const isStale = (file: string, text: string): boolean =>
+    !existsSync(file) || readFileSync(file, "utf8") !== text;
+  const stale = [...files].filter(([path, text]) => isStale(join(root, path), text));
   return [...stray, ...stale.map(([path]) => path)];
 }
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
-}
-
-export type { Drafted };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL("..", import.meta.url));

@@ -1,4 +1,3 @@
-import { pino } from "pino";
 import { createVirtualKey } from "../../src/gateway/index.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { microUsd } from "../../src/kernel/index.ts";
@@ -13,13 +12,13 @@ import {
 } from "./target.ts";
 import { mkdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { Client } from "pg";
 import {
   hasOwnPostgres,
   startOwnPostgres,
   type OwnPostgres,
 } from "../../test/support/own-postgres.ts";
 import { redisProgram, startRedis, type TestRedis } from "../../test/support/redis.ts";
+import { inSession } from "../../test/support/sql.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
 import { fillBooks, grownProviders } from "../fill-books.ts";
 import {
@@ -31,7 +30,7 @@ import {
 import { defined } from "../../src/kernel/core/defined.ts";
 import { descendantsOf } from "../../test/support/process-cost.ts";
 import { activeOf } from "../sizes.ts";
-import { serverProcessIds, startDatabase, type BenchDatabase } from "./bench-database.ts";
+import { QUIET_LOG, serverProcessIds, startDatabase, type BenchDatabase } from "../books.ts";
 import { makeKey } from "../../src/cli/first-run/open-account.ts";
 
 /** A way in which operators run this gateway. In each of them, Redis counts the limits. */
@@ -101,11 +100,10 @@ export async function startDeployment(
 }
 
 async function turnJitOff(own: OwnPostgres): Promise<void> {
-  const admin = new Client({ connectionString: own.adminConnectionString });
-  await admin.connect();
-  await admin.query("alter system set jit = off");
-  await admin.query("select pg_reload_conf()");
-  await admin.end();
+  await inSession(own.adminConnectionString, async (admin) => {
+    await admin.query("alter system set jit = off");
+    await admin.query("select pg_reload_conf()");
+  });
 }
 
 /** Combines several instances into one target. `close` ends the databases that they share. */
@@ -177,7 +175,7 @@ async function startServing(
   try {
     const database = await databaseOf(installation, own);
     const made = known ?? (await makeGatewayKeys(database.connectionString));
-    return gatewayTarget(variant, { serve, database, keys: { ...made, ...variant.keys } });
+    return gatewayTarget(variant, serve, database, { ...made, ...variant.keys });
   } catch (error) {
     await serve.stop();
     throw error;
@@ -191,18 +189,16 @@ async function databaseOf(installation: Installation, own?: OwnPostgres): Promis
   return { connectionString, processIds: () => serverProcessIds(data), stop: async () => {} };
 }
 
-interface RunningGateway {
-  readonly serve: RunningServe;
-  readonly database: BenchDatabase;
-  readonly keys: GatewayKeys;
-}
-
 interface ServingTarget extends Target {
   readonly made: GatewayKeys;
 }
 
-function gatewayTarget({ id, redis }: Variant, running: RunningGateway): ServingTarget {
-  const { serve, database, keys } = running;
+function gatewayTarget(
+  { id, redis }: Variant,
+  serve: RunningServe,
+  database: BenchDatabase,
+  keys: GatewayKeys,
+): ServingTarget {
   const { processId } = serve;
   return {
     id,
@@ -254,8 +250,7 @@ const ORGANIZATIONS = 50;
 const CREDIT = microUsd(1_000_000_000_000n);
 
 async function makeGatewayKeys(connectionString: string): Promise<GatewayKeys> {
-  const log = pino({ level: "silent" });
-  const backend = openPostgresBackend({ connectionString, log });
+  const backend = openPostgresBackend({ connectionString, log: QUIET_LOG });
   try {
     const many: string[] = [];
     for (let at = 1; at <= ORGANIZATIONS; at += 1) {

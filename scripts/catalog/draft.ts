@@ -6,7 +6,6 @@ import { readRawJson } from "../../src/kernel/index.ts";
 import {
   findHead,
   importListings,
-  type ImportResult,
   isImportable,
   type ListingSource,
   type SourceInput,
@@ -46,7 +45,6 @@ export interface Review {
 export interface Drafted {
   readonly file: string;
   readonly manifest: Manifest;
-  readonly imported: ImportResult;
   /** By marketplace id: why the model is not shipped. */
   readonly leftOut: ReadonlyMap<string, string>;
   readonly edits: readonly HandEdit[];
@@ -101,16 +99,9 @@ function draftProvider(
   const [own] = all;
   if (own === undefined) throw new Error(`no source lists ${id}`);
   const against = all.filter((source) => source !== own);
-  const read = (source: SourceInput, second: readonly SourceInput[], models: readonly string[]) =>
-    importListings({
-      head,
-      source,
-      against: second,
-      models,
-      withCapacity: false,
-      day: review.as_of,
-    });
-  const everything = read(own, against, []);
+  const read = (models: readonly string[]) =>
+    importListings({ head, source: own, against, models, withCapacity: false, day: review.as_of });
+  const everything = read([]);
   const leftOut = new Map<string, string>();
   const kept = (everything.manifest?.models ?? []).filter((model) => {
     const reasons = everything.manifest?.listing_terms?.[model.id]?.staged_because ?? [];
@@ -118,15 +109,10 @@ function draftProvider(
     if (why !== undefined) leftOut.set(model.id, why);
     return why === undefined;
   });
-  const imported = read(
-    own,
-    against,
-    kept.map((model) => model.upstream_id ?? model.id),
-  );
-  if (imported.manifest === undefined) throw new Error(`${id} would ship nothing`);
+  const imported = read(kept.map((model) => model.upstream_id ?? model.id)).manifest;
+  if (imported === undefined) throw new Error(`${id} would ship nothing`);
   const edits = provider.edits ?? [];
-  const manifest = edited(imported.manifest, edits);
-  return { file: `${id}.json`, manifest, imported, leftOut, edits };
+  return { file: `${id}.json`, manifest: edited(imported, edits), leftOut, edits };
 }
 
 function whyLeftOut(
@@ -145,11 +131,8 @@ function whyLeftOut(
       Object.hasOwn(review.leave_out_codes, each) &&
       !(each === "one-source" && provider.keep_one_source !== undefined),
   );
-  return pattern === undefined
-    ? code === undefined
-      ? undefined
-      : review.leave_out_codes[code]
-    : patterns[pattern];
+  if (pattern !== undefined) return patterns[pattern];
+  return code === undefined ? undefined : review.leave_out_codes[code];
 }
 
 function edited(manifest: Manifest, edits: readonly HandEdit[]): Manifest {

@@ -17,8 +17,19 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
     title: "Token Market: overview",
     panels: [
       perSecond("Requests by status", "tm_requests_total", "status"),
-      errorsByClass(),
-      shareOfFaults(),
+      {
+        ...by(
+          "Errors by class",
+          `sum by (error) (rate(tm_requests_total{error!=""}[${RATE}]))`,
+          "error",
+        ),
+        as: "each second",
+      },
+      gauges("Our own faults", {
+        "5 minutes": "tm:gateway_faults:ratio_5m",
+        "1 hour": "tm:gateway_faults:ratio_1h",
+        "6 hours": "tm:gateway_faults:ratio_6h",
+      }),
       quantiles("The gateway's own time", "tm_overhead_seconds"),
       quantiles("First output", "tm_first_output_seconds"),
       quantiles("Request", "tm_request_duration_seconds"),
@@ -82,7 +93,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       events("Events of the payment provider", "tm_webhooks_total", "result"),
       worst("Periods not closed", "tm_books_unclosed_periods"),
       worst("Violations of the last audit", "tm_books_last_audit_violations"),
-      age("Since the last audit", "max(tm_books_last_audit_timestamp_seconds)", "audit"),
+      by("Since the last audit", "time() - max(tm_books_last_audit_timestamp_seconds)", "audit"),
       worst("Database went back", "tm_books_went_back"),
     ],
   },
@@ -112,7 +123,10 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       by("Event loop lag, p99", `nodejs_eventloop_lag_p99_seconds ${OURS}`, "instance"),
       by("Memory", `process_resident_memory_bytes ${OURS}`, "instance"),
       by("JavaScript heap", `nodejs_heap_size_used_bytes ${OURS}`, "instance"),
-      processorTime(),
+      {
+        ...by("Processor", `rate(process_cpu_seconds_total[${RATE}]) ${OURS}`, "instance"),
+        as: "share",
+      },
       by("Open files", `process_open_fds ${OURS}`, "instance"),
       worst("State", "tm_instance_state", "instance, state"),
       by("Requests in flight", "sum by (instance) (tm_requests_in_flight)", "instance"),
@@ -148,11 +162,12 @@ function worst(title: string, name: Gauge, labels = ""): Panel {
 }
 
 function perSecond(title: string, name: Counter, labels = ""): Panel {
-  const grouped = labels === "" ? "sum" : `sum by (${labels})`;
-  const queries = {
-    [labels === "" ? "all" : legend(labels)]: `${grouped} (rate(${name}[${RATE}]))`,
-  };
-  return { title, as: "each second", queries };
+  return { title, as: "each second", queries: summed(labels, `rate(${name}[${RATE}])`) };
+}
+
+function summed(labels: string, expr: string): Panel["queries"] {
+  if (labels === "") return { all: `sum (${expr})` };
+  return { [legend(labels)]: `sum by (${labels}) (${expr})` };
 }
 
 function perHour(title: string, name: Counter): Panel {
@@ -162,11 +177,7 @@ function perHour(title: string, name: Counter): Panel {
 
 /** For rare events: how often they happened in the last hour. */
 function events(title: string, name: Counter, labels = ""): Panel {
-  const grouped = labels === "" ? "sum" : `sum by (${labels})`;
-  const queries = {
-    [labels === "" ? "all" : legend(labels)]: `${grouped} (increase(${name}[1h]))`,
-  };
-  return { title: `${title}, last hour`, queries };
+  return { title: `${title}, last hour`, queries: summed(labels, `increase(${name}[1h])`) };
 }
 
 function quantiles(title: string, name: Histogram): Panel {
@@ -179,27 +190,4 @@ function quantiles(title: string, name: Histogram): Panel {
 
 function p95(name: Histogram, labels: string): string {
   return `histogram_quantile(0.95, sum by (${labels}, le) (rate(${name}_bucket[${RATE}])))`;
-}
-
-function age(title: string, since: string, label: string): Panel {
-  return { title, queries: { [`{{${label}}}`]: `time() - ${since}` } };
-}
-
-function errorsByClass(): Panel {
-  const expr = `sum by (error) (rate(tm_requests_total{error!=""}[${RATE}]))`;
-  return { title: "Errors by class", as: "each second", queries: { "{{error}}": expr } };
-}
-
-function shareOfFaults(): Panel {
-  const queries = {
-    "5 minutes": "tm:gateway_faults:ratio_5m",
-    "1 hour": "tm:gateway_faults:ratio_1h",
-    "6 hours": "tm:gateway_faults:ratio_6h",
-  };
-  return { title: "Our own faults", queries };
-}
-
-function processorTime(): Panel {
-  const expr = `rate(process_cpu_seconds_total[${RATE}]) ${OURS}`;
-  return { title: "Processor", as: "share", queries: { "{{instance}}": expr } };
 }

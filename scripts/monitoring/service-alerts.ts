@@ -4,10 +4,17 @@ const OK = 'tm_requests_total{route="/v1/chat/completions",status="200",error=""
 const FAULT = 'tm_requests_total{route="/v1/chat/completions",status="503",error="gateway_error"}';
 const MISTAKE = FAULT.replace("503", "400");
 const LEFT = FAULT.replace("503", "0");
-const SLOW_BUCKET = 'tm_first_output_seconds_bucket{provider="p",model="m",le="1.6"}';
+const RESERVE_FAULTS = {
+  'tm_ledger_faults_total{lane="reserve",kind="busy"}': "0+1x12",
+  tm_ledger_lease_seconds: "8x12",
+};
 const FAST_BUCKET = 'tm_first_output_seconds_bucket{provider="p",model="m",le="0.1"}';
-const ALL_BUCKET = 'tm_first_output_seconds_bucket{provider="p",model="m",le="+Inf"}';
-const FIRST_COUNT = 'tm_first_output_seconds_count{provider="p",model="m"}';
+const FAST_OUTPUTS = {
+  [FAST_BUCKET]: "0+20x640",
+  'tm_first_output_seconds_bucket{provider="p",model="m",le="1.6"}': "0+20x640",
+  'tm_first_output_seconds_bucket{provider="p",model="m",le="+Inf"}': "0+20x640",
+  'tm_first_output_seconds_count{provider="p",model="m"}': "0+20x640",
+};
 
 /** Alerts about requests, instances and providers. */
 export const SERVICE_ALERTS = {
@@ -50,24 +57,8 @@ export const SERVICE_ALERTS = {
     for: "2m",
     level: "page",
     summary: "Holds cannot be written, and requests end with 503.",
-    fires: {
-      series: {
-        'tm_ledger_faults_total{lane="reserve",kind="busy"}': "0+1x12",
-        tm_ledger_lease_seconds: "8x12",
-        [OK]: "0+9x12",
-        [FAULT]: "0+9x12",
-      },
-      at: "10m",
-    },
-    quiet: {
-      series: {
-        'tm_ledger_faults_total{lane="reserve",kind="busy"}': "0+1x12",
-        tm_ledger_lease_seconds: "8x12",
-        [OK]: "0+99x12",
-        [FAULT]: "0+1x12",
-      },
-      at: "10m",
-    },
+    fires: { series: { ...RESERVE_FAULTS, [OK]: "0+9x12", [FAULT]: "0+9x12" }, at: "10m" },
+    quiet: { series: { ...RESERVE_FAULTS, [OK]: "0+99x12", [FAULT]: "0+1x12" }, at: "10m" },
   },
   TmNoInstance: {
     expr: 'absent(tm_instance_state{state="serving"} == 1)',
@@ -119,24 +110,8 @@ export const SERVICE_ALERTS = {
     level: "ticket",
     summary:
       "The first output of {{ $labels.model }} at {{ $labels.provider }} takes over three times as long as on its own day.",
-    fires: {
-      series: {
-        [FAST_BUCKET]: "0+20x600 12000x40",
-        [SLOW_BUCKET]: "0+20x640",
-        [ALL_BUCKET]: "0+20x640",
-        [FIRST_COUNT]: "0+20x640",
-      },
-      at: "630m",
-    },
-    quiet: {
-      series: {
-        [FAST_BUCKET]: "0+20x640",
-        [SLOW_BUCKET]: "0+20x640",
-        [ALL_BUCKET]: "0+20x640",
-        [FIRST_COUNT]: "0+20x640",
-      },
-      at: "630m",
-    },
+    fires: { series: { ...FAST_OUTPUTS, [FAST_BUCKET]: "0+20x600 12000x40" }, at: "630m" },
+    quiet: { series: FAST_OUTPUTS, at: "630m" },
     isLong: true,
   },
   TmEventLoopBusy: {

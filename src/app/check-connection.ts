@@ -58,17 +58,9 @@ class OutboundFault extends Error {
   override readonly name = "OutboundFault";
 }
 
-export function readOutbound(
-  config: Pick<
-    Config,
-    | "upstreamIdleMs"
-    | "upstreamProxy"
-    | "upstreamNoProxy"
-    | "upstreamCaFile"
-    | "upstreamCertFile"
-    | "upstreamKeyFile"
-  >,
-): Outbound {
+type UpstreamSetting = Extract<keyof Config, `upstream${string}`>;
+
+export function readOutbound(config: Pick<Config, UpstreamSetting>): Outbound {
   const proxy = readByProvider(config.upstreamProxy);
   const ca = readByProvider(config.upstreamCaFile);
   const cert = readByProvider(config.upstreamCertFile);

@@ -99,18 +99,13 @@ async function openOwn(
     isStorageDurable: config.databaseStorageIsDurable,
   };
   await whileAnswering(checkServer(addresses, log));
-  const opened = await openStores(
-    {
-      connectionString,
-      directConnectionString,
-      reportsConnectionString: config.databaseReportsUrl,
-      reportsLagMs: config.reportsLagMs,
-      password,
-      log,
-      ...pickSizes(config),
-    },
-    options,
-  );
+  const opened = await openStores(options, {
+    connectionString,
+    directConnectionString,
+    reportsConnectionString: config.databaseReportsUrl,
+    reportsLagMs: config.reportsLagMs,
+    password,
+  });
   const missing = await opened.missingSettings();
   if (missing.includes("synchronous_commit")) {
     await opened.close();
@@ -129,7 +124,7 @@ async function openEmbedded(options: BackendOptions): Promise<Backend> {
   });
   try {
     const { connectionString } = server;
-    const opened = await openStores({ connectionString, log, ...pickSizes(config) }, options);
+    const opened = await openStores(options, { connectionString });
     return {
       ...opened,
       dataDir: server.dataDir,
@@ -145,15 +140,12 @@ async function openEmbedded(options: BackendOptions): Promise<Backend> {
   }
 }
 
-function pickSizes(config: Config): { readonly reportTimeoutMs: number; readonly poolMax: number } {
-  return { reportTimeoutMs: config.reportTimeoutMs, poolMax: config.databasePoolMax };
-}
-
 async function openStores(
-  options: DatabaseOptions,
-  { schema = "check", by }: BackendOptions,
-): Promise<PostgresBackend & { readonly migrated: readonly string[] }> {
-  const backend = openPostgresBackend(options);
+  { config, log, schema = "check", by }: BackendOptions,
+  addresses: Omit<DatabaseOptions, "log">,
+): Promise<PostgresBackend & Pick<Backend, "migrated">> {
+  const { reportTimeoutMs, databasePoolMax: poolMax } = config;
+  const backend = openPostgresBackend({ ...addresses, log, reportTimeoutMs, poolMax });
   try {
     if (schema === "migrate") {
       return { ...backend, migrated: await whileAnswering(backend.migrate(by)) };

@@ -17,13 +17,11 @@ const TRIES_MAX = 3;
 
 /** Gets each answer from its flag, a person or its fallback. `needAll` reports missing flags. */
 export class Answers {
-  readonly #lines: Interface | undefined;
+  readonly #terminal: Interface | undefined;
+  /** The person's lines, also those typed before the command asks the question they answer. */
+  readonly #lines: AsyncIterator<string> | undefined;
   readonly #write: (text: string) => void;
   readonly #missing: string[] = [];
-  /** Lines that the person typed before the command asked the question that they answer. */
-  readonly #typed: string[] = [];
-  #waiting: { take(line: string): void; giveUp(): void } | undefined;
-  #isClosed = false;
 
   constructor({ stdin, stderr }: Pick<CommandIo, "stdin" | "stderr">, isAsking: boolean) {
     this.#write = (text) => void stderr.write(text);
@@ -32,19 +30,12 @@ export class Answers {
     if (input.isTTY !== true) return;
     // The terminal itself edits the line, because this program never puts it into raw mode.
     const readable = input as unknown as NodeJS.ReadableStream;
-    this.#lines = createInterface({ input: readable, terminal: false });
-    this.#lines.on("line", (line) => {
-      if (this.#waiting === undefined) this.#typed.push(line);
-      else this.#waiting.take(line);
-    });
-    this.#lines.once("close", () => {
-      this.#isClosed = true;
-      this.#waiting?.giveUp();
-    });
+    this.#terminal = createInterface({ input: readable, terminal: false });
+    this.#lines = this.#terminal[Symbol.asyncIterator]();
   }
 
   get isPerson(): boolean {
-    return this.#lines !== undefined;
+    return this.#terminal !== undefined;
   }
 
   tell(text: string): void {
@@ -55,7 +46,7 @@ export class Answers {
   async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
     const { flag, fallback, question, read } = needed;
     if (given !== undefined) return read(given);
-    if (this.#lines === undefined) {
+    if (!this.isPerson) {
       if (fallback !== undefined) return read(fallback);
       this.#missing.push(flag);
       return undefined;
@@ -85,7 +76,7 @@ export class Answers {
 
   /** Asks a yes-or-no question. Without a terminal, the answer is no. */
   async confirm(question: string): Promise<boolean> {
-    if (this.#lines === undefined) return false;
+    if (!this.isPerson) return false;
     const answer = await this.#line(`${question} [y/N]: `);
     return /^y(es)?$/i.test(answer.trim());
   }
@@ -99,21 +90,14 @@ export class Answers {
   }
 
   close(): void {
-    this.#lines?.close();
+    this.#terminal?.close();
   }
 
   /** Reads one line; rejects if the terminal is closed, so that no question waits forever. */
   async #line(prompt: string): Promise<string> {
     this.#write(prompt);
-    const typed = this.#typed.shift();
-    if (typed !== undefined) return typed;
-    if (this.#isClosed) throw new UsageFault(ENDED);
-    return await new Promise<string>((resolve, reject) => {
-      this.#waiting = { take: resolve, giveUp: () => reject(new UsageFault(ENDED)) };
-    }).finally(() => {
-      this.#waiting = undefined;
-    });
+    const line = await this.#lines?.next();
+    if (line?.done === false) return line.value;
+    throw new UsageFault("the terminal was closed before the last answer");
   }
 }
-
-const ENDED = "the terminal was closed before the last answer";

@@ -9,10 +9,8 @@ import {
   answering,
   type CommandAnswer,
   type CommandContext,
-  CONFIG_OPTION,
   type Flags,
-  JSON_OPTION,
-  PUBLIC_KEY_OPTION,
+  OPTIONS,
   readConfig,
   readText,
   UsageFault,
@@ -25,10 +23,10 @@ export function addChangesVerify(changes: Command, context: CommandContext): voi
       "prove an export: names each line that was removed, reordered or edited; then exit 1",
     )
     .argument("<file>", "the file that `changes export` wrote")
-    .option(...PUBLIC_KEY_OPTION)
+    .option(...OPTIONS.publicKey)
     .option("--data <folder>", "folder of the installation's own key (default ./data)")
-    .option(...CONFIG_OPTION)
-    .option(...JSON_OPTION)
+    .option(...OPTIONS.config)
+    .option(...OPTIONS.json)
     .action(answering(context, verify));
 }
 

@@ -99,30 +99,24 @@ export function findSettingsFile(flags: Flags): string {
   return pickTexts(flags)["config"] ?? "tokenmarket.yaml";
 }
 
-export const DATA_OPTION = [
-  "--data <folder>",
-  "folder of the embedded PostgreSQL (default ./data)",
-] as const;
-export const CONFIG_OPTION = [
-  "--config <file>",
-  "configuration file (default tokenmarket.yaml, if it exists)",
-] as const;
-export const MANIFESTS_OPTION = [
-  "--manifests <folder>",
-  "folder of provider manifests (default ./manifests)",
-] as const;
-export const PUBLIC_KEY_OPTION = [
-  "--public-key <file>",
-  "PEM file of the key that is trusted (default this one's own)",
-] as const;
-export const JSON_OPTION = ["--json", "print one JSON document on standard output"] as const;
+/** Options of several commands. */
+export const OPTIONS = {
+  data: ["--data <folder>", "folder of the embedded PostgreSQL (default ./data)"],
+  config: ["--config <file>", "configuration file (default tokenmarket.yaml, if it exists)"],
+  manifests: ["--manifests <folder>", "folder of provider manifests (default ./manifests)"],
+  publicKey: [
+    "--public-key <file>",
+    "PEM file of the key that is trusted (default this one's own)",
+  ],
+  json: ["--json", "print one JSON document on standard output"],
+} as const;
 
 export function onStoredData(command: Command): Command {
   return command
-    .option(...DATA_OPTION)
-    .option(...CONFIG_OPTION)
+    .option(...OPTIONS.data)
+    .option(...OPTIONS.config)
     .option("--by <name>", "who you are, for the change log, beside the user of this machine")
-    .option(...JSON_OPTION);
+    .option(...OPTIONS.json);
 }
 
 /** Wraps a command: prints its answer, and turns faults into messages and exit codes. */

@@ -33,9 +33,9 @@ import {
   clock,
   type CommandAnswer,
   type CommandContext,
-  CONFIG_OPTION,
   type Flags,
   onStoredData,
+  OPTIONS,
   pickTexts,
   readConfig,
   readWhole,
@@ -68,7 +68,7 @@ export function addConformanceCommand(program: Command, context: CommandContext)
     .option("--sign <key>", "sign the JSON report with this Ed25519 key (PEM); made when missing")
     .option("--record", "store the verdicts, so that listings count as verified")
     .option("--data <folder>", "with --record: folder of the embedded PostgreSQL (default ./data)")
-    .option(...CONFIG_OPTION)
+    .option(...OPTIONS.config)
     .action(answering(context, runConformance));
   onStoredData(conformance.command("import <report>"))
     .description("store the verdicts of a report that a trusted key signed")

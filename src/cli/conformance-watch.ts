@@ -10,8 +10,8 @@ import {
   type CommandContext,
   type ExitCode,
   type Flags,
-  MANIFESTS_OPTION,
   onStoredData,
+  OPTIONS,
   readConfig,
   readDurationMs,
   readText,
@@ -49,7 +49,7 @@ export function addConformanceWatch(conformance: Command, context: CommandContex
       "most that all runs of an interval may cost",
       INTERVAL_BUDGET_USD_DEFAULT,
     )
-    .option(...MANIFESTS_OPTION)
+    .option(...OPTIONS.manifests)
     .option(
       "--once",
       "run what is due and end; exit 0: it conforms, 1: a listing does not, 2: not all is known, 3: the manifests are not valid",

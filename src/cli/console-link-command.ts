@@ -9,7 +9,6 @@ import {
   type Flags,
   onStoredData,
   pickTexts,
-  readConfig,
 } from "./command-context.ts";
 import { withBackend } from "./with-backend.ts";
 
@@ -19,10 +18,10 @@ export function addConsoleLinkCommand(program: Command, context: CommandContext)
     .option("--email <address>", "the link works for this e-mail address only")
     .action(
       answering(context, (_, flags: Flags) =>
-        withBackend(context, flags, async (backend, by) => {
+        withBackend(context, flags, async (backend, by, { config }) => {
           const { email } = pickTexts(flags);
           const link = await makeConsoleLink({
-            config: readConfig(context, flags),
+            config,
             backend,
             clock,
             by,

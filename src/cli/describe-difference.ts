@@ -66,15 +66,16 @@ export function describeRefresh(
   return [...results.flatMap(describeFile), `${changed} of ${results.length} manifests ${done}`];
 }
 
-const STATES: Readonly<Record<RefreshedFile["state"], string>> = {
+const STATES = {
   changed: "follows its source",
   unchanged: "is as its source says",
   no_source: "has no catalog_source: it was not imported, so it is not refreshed",
+  /** No head of this provider (its manifest without models) is known, and an import needs one. */
   no_head: "is not refreshed",
   older_source: "is not refreshed",
   lists_nothing: "is not refreshed",
   invalid: "is not refreshed, as it would not be valid",
-};
+} as const;
 
 function describeFile(result: RefreshedFile): readonly string[] {
   const { file, state, detail, difference, findings } = result;
@@ -102,15 +103,7 @@ function describeFinding(finding: RefreshFinding): readonly string[] {
 export interface RefreshedFile {
   readonly file: string;
   readonly provider: string;
-  readonly state:
-    | "changed"
-    | "unchanged"
-    | "no_source"
-    /** No head of this provider (its manifest without models) is known, and an import needs one. */
-    | "no_head"
-    | "older_source"
-    | "lists_nothing"
-    | "invalid";
+  readonly state: keyof typeof STATES;
   readonly detail?: string;
   readonly difference?: ManifestDifference;
   readonly findings: readonly RefreshFinding[];

@@ -26,7 +26,7 @@ export async function prepareDevelopment(config: Config, backend: Backend) {
   const simulator = await startSimulatorSomewhere();
   let consoleUrl = "";
   const webhookUrl = (): string => `${consoleUrl}/webhooks/stripe`;
-  const checkout = await startTestCheckout({ host: "127.0.0.1", port: 0, webhookUrl, clock });
+  const checkout = await startTestCheckout({ webhookUrl, clock });
   const close = async (): Promise<void> => {
     await Promise.all([simulator.close(), checkout.close()]);
   };
@@ -60,9 +60,9 @@ export async function prepareDevelopment(config: Config, backend: Backend) {
 
 async function startSimulatorSomewhere(): Promise<Simulator> {
   try {
-    return await startSimulator({ port: SIMULATOR_PORT, host: "127.0.0.1" });
+    return await startSimulator({ port: SIMULATOR_PORT });
   } catch {
-    return await startSimulator({ port: 0, host: "127.0.0.1" });
+    return await startSimulator();
   }
 }
 

@@ -9,8 +9,8 @@ import {
   type CommandAnswer,
   type CommandContext,
   type Flags,
-  MANIFESTS_OPTION,
   onStoredData,
+  OPTIONS,
   pickTexts,
   readConfig,
   UsageFault,
@@ -46,7 +46,7 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
     .description(
       "check configuration, manifests, keys, database, books and listings; exit 1 when something does not work, 0 for warnings",
     )
-    .option(...MANIFESTS_OPTION)
+    .option(...OPTIONS.manifests)
     .action(answering(context, examine));
 }
 

@@ -8,8 +8,7 @@ import {
   type CommandAnswer,
   type CommandContext,
   type Flags,
-  JSON_OPTION,
-  MANIFESTS_OPTION,
+  OPTIONS,
   pickTexts,
   readConfig,
   UsageFault,
@@ -56,7 +55,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .option("--teams <file>", "the answer of LiteLLM's /team/list")
     .option("--prices <file>", "LiteLLM's model_prices_and_context_window.json, for other models")
     .option("--write <folder>", "write the result there; no file is overwritten")
-    .option(...JSON_OPTION)
+    .option(...OPTIONS.json)
     .action(answering(context, importLitellm));
   group
     .command("openrouter <models...>")
@@ -64,8 +63,8 @@ export function addImportCommand(program: Command, context: CommandContext): voi
       "find the listings of models by their OpenRouter ids, or of a file with its model list; " +
         "exit 1 when one has none",
     )
-    .option(...MANIFESTS_OPTION)
-    .option(...JSON_OPTION)
+    .option(...OPTIONS.manifests)
+    .option(...OPTIONS.json)
     .action(answering(context, importOpenrouter));
 }
 

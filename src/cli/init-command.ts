@@ -12,8 +12,8 @@ import {
   clock,
   type CommandAnswer,
   type CommandContext,
-  DATA_OPTION,
   type Flags,
+  OPTIONS,
   reachableHost,
   readConfig,
   readText,
@@ -48,7 +48,7 @@ export function addInitCommand(program: Command, context: CommandContext): void 
     .description(
       "write manifests for the provider keys of the environment, check them, and make an organization with credit and a key; exit 1 when nothing could be listed",
     )
-    .option(...DATA_OPTION)
+    .option(...OPTIONS.data)
     .option("--keys-file <file>", "read provider keys from this file too: NAME=value lines")
     .option("--providers <ids...>", "list these providers, whose keys are there")
     .option("--base-url <pairs...>", "other addresses of providers: ID=URL pairs")

@@ -25,13 +25,11 @@ import {
   clock,
   type CommandAnswer,
   type CommandContext,
-  CONFIG_OPTION,
   type Flags,
-  JSON_OPTION,
   onStoredData,
+  OPTIONS,
   pickTexts,
   progressTo,
-  PUBLIC_KEY_OPTION,
   readConfig,
   readDay,
   readText,
@@ -130,7 +128,7 @@ function addAuditCommand(ledger: Command, context: CommandContext): void {
       "then sign the balances at the end of a day (YYYY-MM-DD, UTC; default yesterday), where later audits begin",
     )
     .option("--jobs <n>", "connections at a time, 1 to 8 (default the cores, at most 4)")
-    .option(...PUBLIC_KEY_OPTION)
+    .option(...OPTIONS.publicKey)
     .action(answering(context, audit));
 }
 
@@ -210,10 +208,10 @@ function addRetireCommands(ledger: Command, context: CommandContext): void {
     .command("verify-export")
     .description("prove an exported day: its signature, its key and every row; exit 1 when off")
     .argument("<file>", "the day's manifest, attempt-YYYY-MM-DD.json")
-    .option(...PUBLIC_KEY_OPTION)
+    .option(...OPTIONS.publicKey)
     .option("--data <folder>", "folder of the installation's own key (default ./data)")
-    .option(...CONFIG_OPTION)
-    .option(...JSON_OPTION)
+    .option(...OPTIONS.config)
+    .option(...OPTIONS.json)
     .action(answering(context, verify));
 }
 

@@ -20,10 +20,8 @@ import {
   clock,
   type CommandAnswer,
   type CommandContext,
-  CONFIG_OPTION,
   type Flags,
-  JSON_OPTION,
-  MANIFESTS_OPTION,
+  OPTIONS,
   pickTexts,
   readConfig,
   UsageFault,
@@ -41,7 +39,7 @@ export function addManifestCommand(program: Command, context: CommandContext): v
   manifest
     .command("check <files...>")
     .description("report every problem of these manifests or folders; exit 1 when there is one")
-    .option(...JSON_OPTION)
+    .option(...OPTIONS.json)
     .action(
       answering(context, (_, named: string[]) => {
         const files = [...new Set(named.flatMap(manifestFiles))];
@@ -73,9 +71,9 @@ export function addManifestCommand(program: Command, context: CommandContext): v
     .description(
       "compare two manifests of a provider by model and price, the second one by default the manifests folder's; exit 1 when any client pays more or something leaves",
     )
-    .option(...MANIFESTS_OPTION)
-    .option(...CONFIG_OPTION)
-    .option(...JSON_OPTION)
+    .option(...OPTIONS.manifests)
+    .option(...OPTIONS.config)
+    .option(...OPTIONS.json)
     .action(answering(context, compare));
   addManifestInit(manifest, context);
   addManifestRefreshCommand(manifest, context);
@@ -88,10 +86,10 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     .description("compile the catalog")
     .command("build")
     .description("compile the manifests folder as the server does; exit 1 when it is not valid")
-    .option(...CONFIG_OPTION)
-    .option(...MANIFESTS_OPTION)
+    .option(...OPTIONS.config)
+    .option(...OPTIONS.manifests)
     .option("--out <file>", "write the catalog to this file")
-    .option(...JSON_OPTION)
+    .option(...OPTIONS.json)
     .action(
       answering(context, (_, flags: Flags) => {
         const config = readConfig(context, flags);

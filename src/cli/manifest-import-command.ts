@@ -24,7 +24,7 @@ import {
   type CommandAnswer,
   type CommandContext,
   type Flags,
-  JSON_OPTION,
+  OPTIONS,
   pickTexts,
   UsageFault,
 } from "./command-context.ts";
@@ -56,7 +56,7 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
     )
     .option("--out <file>", "write the manifest here; - is standard output", "-")
     .option("--overwrite", "replace the file of --out")
-    .option(...JSON_OPTION)
+    .option(...OPTIONS.json)
     .action(answering(context, importFile));
 }
 

@@ -24,8 +24,8 @@ import {
   type CommandAnswer,
   type CommandContext,
   type Flags,
-  MANIFESTS_OPTION,
   onStoredData,
+  OPTIONS,
   pickTexts,
   readConfig,
   UsageFault,
@@ -55,7 +55,7 @@ export function addManifestRefreshCommand(manifest: Command, context: CommandCon
     )
     .option("--max-rise <percent>", "a price that rises by more waits for --accept", "20")
     .option("--accept <model>", "take what waits of this model; may be given again", collect, [])
-    .option(...MANIFESTS_OPTION)
+    .option(...OPTIONS.manifests)
     .action(answering(context, refresh));
 }
 

@@ -12,8 +12,8 @@ import {
   type CommandAnswer,
   type CommandContext,
   type Flags,
-  MANIFESTS_OPTION,
   onStoredData,
+  OPTIONS,
   pickTexts,
   readInstant,
   readText,
@@ -101,7 +101,7 @@ function addFlags(command: Command, operation: Operation, fields: readonly Field
       command.requiredOption(`${flagName(name)} <file>`, shape.description);
     } else if (name !== "org_id") command.addOption(fieldOption(name, shape, isRequired));
   }
-  if (face.readsCatalog === true) command.option(...MANIFESTS_OPTION);
+  if (face.readsCatalog === true) command.option(...OPTIONS.manifests);
   if (face.csv !== undefined) command.option("--csv", "print comma-separated values");
   if (contract.answerType !== undefined) {
     command.option("--out <file>", "a file that does not exist yet (default standard output)");

@@ -4,9 +4,8 @@ import {
   answering,
   type CommandAnswer,
   type CommandContext,
-  CONFIG_OPTION,
   type Flags,
-  JSON_OPTION,
+  OPTIONS,
   reachableHost,
   readConfig,
   UsageFault,
@@ -23,8 +22,8 @@ export function addProbeCommand(program: Command, context: CommandContext): void
     )
     .option("--ready", "check that it accepts traffic (default: that it answers)")
     .option("--internal-port <n>", "internal port (default 8082)")
-    .option(...CONFIG_OPTION)
-    .option(...JSON_OPTION)
+    .option(...OPTIONS.config)
+    .option(...OPTIONS.json)
     .action(answering(context, probe));
 }
 

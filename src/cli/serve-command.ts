@@ -27,11 +27,9 @@ import { chooseSignInKind } from "../account/index.ts";
 import {
   clock,
   type CommandContext,
-  CONFIG_OPTION,
-  DATA_OPTION,
   findSettingsFile,
   type Flags,
-  MANIFESTS_OPTION,
+  OPTIONS,
   readConfig,
   readWhole,
   reportFault,
@@ -98,13 +96,13 @@ export async function serveHere(
 
 function addServerOptions(command: Command): Command {
   return command
-    .option(...CONFIG_OPTION)
+    .option(...OPTIONS.config)
     .option("--port <n>", "gateway port (default 8080; 0: any free one)")
     .option("--console-port <n>", "console port (default 8081; 0: any free one)")
     .option("--internal-port <n>", "internal port (default 8082; 0: any free one)")
     .option("--host <address>", "address to listen on (default 127.0.0.1)")
-    .option(...DATA_OPTION)
-    .option(...MANIFESTS_OPTION)
+    .option(...OPTIONS.data)
+    .option(...OPTIONS.manifests)
     .addOption(new Option("--workers <n>", "processes that share the port").default("1"))
     .option("--json", "accepted; the ready line is always JSON");
 }

@@ -41,10 +41,10 @@ async function simulate(context: CommandContext, flags: Flags): Promise<void> {
   try {
     const { wire, fault } = pickTexts(flags);
     const models = toValues(flags["models"]);
-    const listener = { ...SIMULATOR, port: Number(flags["port"]) };
-    const { port, host } = listener;
+    const port = Number(flags["port"]);
+    const listener = { ...SIMULATOR, port };
     const simulator = await startSimulator({
-      ...defined({ port, host, wire, fault }),
+      ...defined({ port, wire, fault }),
       ...(models.length > 0 && { models }),
     }).catch((error: unknown) => {
       throw listenFault(error, listener);

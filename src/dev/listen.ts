@@ -2,16 +2,18 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Opens a server's port; 0 means any free one. `close` breaks off answers that are being sent. */
+const HOST = "127.0.0.1";
+
+/** Opens a port of this machine; 0: any free one. `close` breaks off answers under way. */
 export async function listen(
   server: Server,
-  { port, host }: { readonly port: number; readonly host: string },
+  port = 0,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  server.listen(port, host);
+  server.listen(port, HOST);
   await once(server, "listening");
   const { port: opened } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${opened}`,
+    url: `http://${HOST}:${opened}`,
     close: async () => {
       const closed = once(server, "close");
       server.close();

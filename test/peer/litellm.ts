@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { answersOk, startServer, type TetheredProgram } from "../support/tethered-program.ts";
 import { freePort } from "../support/free-port.ts";
 import { descendantsOf } from "../support/process-cost.ts";
-import { startDatabase, type BenchDatabase } from "../../bench/targets/bench-database.ts";
+import { startDatabase, type BenchDatabase } from "../../bench/books.ts";
 import {
   INSTALLED,
   LITELLM_ENVIRONMENT,

@@ -80,8 +80,6 @@ export async function openBillingFixture(options: BillingFixtureOptions = {}) {
   let door: LocalServer | undefined = undefined;
   const consoleUrl = (): string => door?.url ?? "";
   const checkout = await startTestCheckout({
-    host: "127.0.0.1",
-    port: 0,
     clock,
     webhookUrl: () => `${consoleUrl()}/webhooks/stripe`,
     ...options,

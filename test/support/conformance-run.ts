@@ -106,8 +106,6 @@ export async function runAgainst(
   { fault, rules = [], seed = "conformance" }: RunAgainst = {},
 ): Promise<{ readonly report: ConformanceReport; readonly calls: number }> {
   const simulator = await startSimulator({
-    port: 0,
-    host: "127.0.0.1",
     seed,
     cheats: PLAYED_CHEATS,
     ...(fault === undefined ? {} : { fault }),

@@ -17,8 +17,6 @@ export function withConsole(options: TestGatewayOptions | (() => TestGatewayOpti
 async function openConsoleFixture(options: TestGatewayOptions) {
   let consoleUrl = "";
   const checkout = await startTestCheckout({
-    host: "127.0.0.1",
-    port: 0,
     webhookUrl: () => `${consoleUrl}/webhooks/stripe`,
     clock: systemClock,
   });

@@ -66,12 +66,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
 }
 
 async function openTestGateway(options: TestGatewayOptions, closers: (() => unknown)[]) {
-  const simulator = await startSimulator({
-    port: 0,
-    host: "127.0.0.1",
-    cheats: PLAYED_CHEATS,
-    speak: speakStrictly,
-  });
+  const simulator = await startSimulator({ cheats: PLAYED_CHEATS, speak: speakStrictly });
   closers.push(() => simulator.close());
   const database = options.settings?.databaseUrl === undefined ? await freshDatabase() : undefined;
   closers.push(() => database?.drop());
@@ -133,7 +128,7 @@ export function withAccount(gateway: TestGateway, usd: string, limits?: AccountL
 }
 
 export function withSimulator(): Simulator {
-  return withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+  return withResource(() => startSimulator());
 }
 
 /** The provider key in the tests, which must never be in an answer or a log line. */

@@ -3,9 +3,7 @@ import { type Simulator, startSimulator } from "../../src/dev/simulator/simulato
 import { speakStrictly } from "./strict-providers/strict-dialect.ts";
 import { withResource } from "./with-resource.ts";
 
-const simulator = withResource<Simulator>(() =>
-  startSimulator({ port: 0, host: "127.0.0.1", speak: speakStrictly }),
-);
+const simulator = withResource<Simulator>(() => startSimulator({ speak: speakStrictly }));
 
 describe("the simulator as a strict provider", () => {
   test.each([

@@ -118,8 +118,6 @@ export async function openStory(
   const stage = await setStage(folder, database, { mainFile, seed, ...size });
   const { slots, provider } = stage;
   const checkout = await startTestCheckout({
-    host: "127.0.0.1",
-    port: 0,
     clock: systemClock,
     webhookUrl: () => "http://127.0.0.1:1/nobody",
     delivery: () => [],

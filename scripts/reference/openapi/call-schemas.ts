@@ -26,7 +26,11 @@ const bound: Schema = {
   default: OUTPUT_TOKENS_DEFAULT,
 };
 const model = said(text, "an id of `GET /v1/models`");
-const controls = { "provider?": ref("RoutingControls") };
+const askedModel = said(text, "the id of the model that was asked for");
+const controls = {
+  "provider?": said(ref("RoutingControls"), "which providers may serve this request"),
+};
+const stream = said(flag, "true: the answer comes as server-sent events");
 const temperature: Schema = { type: "number", minimum: 0, maximum: 1 };
 const seconds = said(whole, "Unix seconds");
 
@@ -44,7 +48,7 @@ const chatRequest = object({
   ),
   "max_tokens?": bound,
   "max_completion_tokens?": said(bound, "the same bound under its newer name"),
-  "stream?": flag,
+  "stream?": stream,
   "n?": { const: 1 },
   "temperature?": temperature,
   "top_p?": { type: "number", minimum: 0, maximum: 1 },
@@ -66,7 +70,7 @@ const messagesRequest = object({
     { minItems: 1 },
   ),
   "system?": { description: "text, or blocks", type: ["string", "array"] },
-  "stream?": flag,
+  "stream?": stream,
   "temperature?": temperature,
   "stop_sequences?": list(text),
   "tools?": list(anything),
@@ -78,7 +82,7 @@ const messagesRequest = object({
 const video = object({
   id: text,
   object: { const: "video" },
-  model: text,
+  model: askedModel,
   status: oneOf("queued", "in_progress", "completed", "failed"),
   progress: { type: "number", minimum: 0, maximum: 100 },
   created_at: seconds,
@@ -112,7 +116,7 @@ export const CALL_SCHEMAS: Readonly<Record<string, Schema>> = {
     id: text,
     object: { const: "chat.completion" },
     created: seconds,
-    model: text,
+    model: askedModel,
     choices: list(
       object({ index: whole, message: object({ role: text }), finish_reason: orNull(text) }),
     ),
@@ -128,7 +132,7 @@ export const CALL_SCHEMAS: Readonly<Record<string, Schema>> = {
     id: text,
     type: { const: "message" },
     role: { const: "assistant" },
-    model: text,
+    model: askedModel,
     content: list(object({ type: text })),
     stop_reason: orNull(text),
     usage: object({ input_tokens: count, output_tokens: count, cost: usd }),
@@ -175,7 +179,7 @@ export const CALL_SCHEMAS: Readonly<Record<string, Schema>> = {
     id: text,
     object: { const: "decision" },
     created: seconds,
-    model: text,
+    model: askedModel,
     answers: said(object({}), "one for each question, by its name"),
     usage: object({ input_tokens: count, output_tokens: count, total_tokens: count, cost: usd }),
   }),

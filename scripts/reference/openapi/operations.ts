@@ -1,5 +1,6 @@
 import { dryRunRoute } from "../../../src/gateway/call/route-contract.ts";
 import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../../../src/kernel/core/constants.ts";
+import { defined } from "../../../src/kernel/core/defined.ts";
 import { RECORD_ROUTES } from "../../../src/gateway/records/contract/routes.ts";
 import { headersOn, refusalsOf } from "./errors.ts";
 import { text, type Schema } from "./kit.ts";
@@ -130,51 +131,29 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
 };
 
 export function operationObject(name: string, operation: Operation): object {
-  const {
-    summary,
-    description,
-    tag,
-    kind,
-    body,
-    example,
-    answers,
-    parameters,
-    errors = "Error",
-  } = operation;
-  const bytesMax = operation.isSmall === true ? SMALL_BODY_BYTES_MAX : BODY_BYTES_MAX;
+  const { summary, description, tag, body, example, answers, parameters } = operation;
+  const { kind, errors = "Error", isSmall = false } = operation;
+  const bytesMax = isSmall ? SMALL_BODY_BYTES_MAX : BODY_BYTES_MAX;
+  const requestBody = body && {
+    required: true,
+    description: `At most ${bytesMax} bytes.`,
+    content: { [JSON_TYPE]: defined({ schema: toSchema(body), example }) },
+  };
   const content = Object.fromEntries(
     Object.entries(answers).map(([type, schema]) => [type, { schema: toSchema(schema) }]),
   );
-  return {
+  const headers = headersOn("every answer", "served answers");
+  const served = { "200": { description: "Served", headers, content } };
+  return defined({
     operationId: name
       .toLowerCase()
       .replaceAll(/[^a-z0-9]+/g, "_")
       .replace(/_$/, ""),
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     tags: [tag],
-    ...(parameters === undefined ? {} : { parameters }),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            description: `At most ${bytesMax} bytes.`,
-            content: {
-              [JSON_TYPE]: {
-                schema: toSchema(body),
-                ...(example === undefined ? {} : { example }),
-              },
-            },
-          },
-        }),
-    responses: {
-      "200": {
-        description: "Served",
-        headers: headersOn("every answer", "served answers"),
-        content,
-      },
-      ...refusalsOf(kind, errors),
-    },
-  };
+    parameters,
+    requestBody,
+    responses: { ...served, ...refusalsOf(kind, errors) },
+  });
 }

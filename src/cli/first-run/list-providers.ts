@@ -48,7 +48,7 @@ async function listProvider(head: ProviderHead, plan: ListingPlan): Promise<List
     const ownUrl = defined({ base_url: baseUrls.get(id) });
     const manifest = { ...shipped, endpoint: { ...shipped.endpoint, ...ownUrl } };
     const key = plan.isOffline ? undefined : keys.get(manifest.endpoint.api_key_env ?? "");
-    const request = { config, head, manifest, key, file, globs: [], margin };
+    const request = { config, manifest, key, file, globs: [], margin };
     return { result: await listHosted(plan.io, request), wasThere: false };
   } catch (fault) {
     // A provider that does not answer must not stop the others.

@@ -1,7 +1,6 @@
 import type { Manifest } from "../../catalog/index.ts";
 import { defined } from "../../kernel/index.ts";
 import {
-  type ProviderHead,
   splitServed,
   presentText,
   surveyEndpoint,
@@ -14,7 +13,6 @@ import { surveyFault } from "./own-endpoint.ts";
 import { keyIssue, type ManifestPlace, placeManifest } from "./write-manifest.ts";
 
 export interface HostedRequest extends ManifestPlace {
-  readonly head: ProviderHead;
   readonly manifest: Manifest;
   /** The provider's key; undefined if the provider is not asked which models it serves. */
   readonly key: string | undefined;
@@ -23,12 +21,12 @@ export interface HostedRequest extends ManifestPlace {
 
 /** Writes a manifest of those shipped listings that the provider serves to this key. */
 export async function listHosted(io: CommandContext, request: HostedRequest): Promise<InitResult> {
-  const { head, globs } = request;
+  const { globs } = request;
   const { found, notes, skipped } = await keepServed(request);
-  const unknown = `${head.provider.id} has no model named`;
+  const providerId = found.provider.id;
+  const unknown = `${providerId} has no model named`;
   const models = chosenBy(globs, found.models, { names: listNames, unknown });
   const chosen = withListings(found, models, globs.length > 0);
-  const providerId = chosen.provider.id;
   const known = startResult(providerId, { skipped, notes });
   if (models.length === 0) return { ...known, issues: [`${providerId}: no model to list`] };
   const placed = placeManifest(io, request, chosen, known);

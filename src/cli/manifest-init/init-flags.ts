@@ -4,22 +4,20 @@ import { asText, matchesGlob } from "../../kernel/index.ts";
 import { isMargin } from "../../listing-tools/index.ts";
 import {
   type CommandAnswer,
-  CONFIG_OPTION,
   type Flags,
-  JSON_OPTION,
-  MANIFESTS_OPTION,
+  OPTIONS,
   readText,
   UsageFault,
 } from "../command-context.ts";
 
 export function onListings(command: Command): Command {
   return command
-    .option(...MANIFESTS_OPTION)
-    .option(...CONFIG_OPTION)
+    .option(...OPTIONS.manifests)
+    .option(...OPTIONS.config)
     .option("--margin <percent>", "add this to every price; the provider is owed the price itself")
     .option("--yes", "take the default of every question that has one")
     .option("--force", "replace manifests that exist")
-    .option(...JSON_OPTION);
+    .option(...OPTIONS.json);
 }
 
 export function readMargin(flags: Flags): string | undefined {

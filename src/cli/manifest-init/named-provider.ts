@@ -54,7 +54,7 @@ export async function initNamedProvider(
   answers.needAll("manifest init");
   const key = flags["offline"] === true || isNamed ? undefined : findKey(io, placed);
   const margin = readMargin(flags);
-  const listed = await listHosted(io, { config, head, manifest: placed, key, file, globs, margin });
+  const listed = await listHosted(io, { config, manifest: placed, key, file, globs, margin });
   return listed.file === undefined ? listed : { ...listed, notes: [...notes, ...listed.notes] };
 }
 

@@ -49,7 +49,9 @@ export function placeManifest(
     stdout.write(text);
     return result;
   }
-  writeManifest(file, text);
+  mkdirSync(dirname(resolve(file)), { recursive: true });
+  // A server that watches the folder must never read half of a manifest.
+  writeWhole(file, text);
   const allow = config.allowPrivateUpstreams ? " --allow-private" : "";
   const command = `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
   return { ...result, conformance: command };
@@ -93,12 +95,6 @@ export function keyIssue(
   } as Manifest;
   const own = { file: basename(file), manifest };
   return keyIssues(config, [...otherManifests(config.manifestsDir, file), own], own.file)[0];
-}
-
-/** Writes the whole file or nothing: a server that watches the folder never reads half of it. */
-function writeManifest(file: string, text: string): void {
-  mkdirSync(dirname(resolve(file)), { recursive: true });
-  writeWhole(file, text);
 }
 
 export function toManifestPath(config: Config, providerId: string): string {

@@ -10,7 +10,7 @@ import { startSimulator } from "./simulator.ts";
 const EXAMPLES = new URL("../../../examples/manifests/", import.meta.url);
 const SHIPPED = new URL("../../../manifests/", import.meta.url);
 
-const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+const simulator = withResource(() => startSimulator());
 
 function textsIn(folder: URL, pattern: RegExp): { file: string; text: string }[] {
   return readdirSync(folder)

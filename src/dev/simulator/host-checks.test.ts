@@ -6,7 +6,7 @@ const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 const VERSION = { "anthropic-version": "2023-06-01" };
 
-const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+const simulator = withResource(() => startSimulator());
 
 async function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}) {
   const init = { method: "POST", headers, body: JSON.stringify(body) };

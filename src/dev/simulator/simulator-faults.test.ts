@@ -8,7 +8,7 @@ const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 const HEADERS = { "x-api-key": "key", "anthropic-version": "2023-06-01" };
 
-const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+const simulator = withResource(() => startSimulator());
 
 interface Answer {
   readonly status: number;

@@ -14,9 +14,8 @@ import { findRoute } from "./routes.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {
-  /** 0 means any free port. */
-  readonly port: number;
-  readonly host: string;
+  /** Default: any free port. */
+  readonly port?: number;
   /** Seed of the ids of answers and jobs, and of the fault `jitter`. Default "0". */
   readonly seed?: string;
   /** Fault script for every call, in the syntax of docs/simulator.md. Default: none. */
@@ -60,12 +59,12 @@ export interface Simulator {
 const KEEP_ALIVE_MS = 65_000;
 
 /** Starts one server with providers of every kind. They behave well until a fault is set. */
-export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const router = new RequestRouter(options);
   const server = createServer((request, response) => void router.receive(request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   return {
-    ...(await listen(server, options)),
+    ...(await listen(server, options.port)),
     counts: () => router.log.counts(),
     calls: () => router.log.last(),
     jobs: () => router.jobs.summaries(),

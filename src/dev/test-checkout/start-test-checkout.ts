@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { type Clock, type Logger, type PlainPage, asText } from "../../kernel/index.ts";
+import { type Clock, type PlainPage, asText } from "../../kernel/index.ts";
 import { listen } from "../listen.ts";
 import { CheckoutApi } from "./checkout-api.ts";
 import { CheckoutBook } from "./checkout-book.ts";
@@ -16,13 +16,9 @@ const BODY_BYTES_MAX = 64 * 1024;
 const RETURN_WAIT_MS = 3_000;
 
 export interface TestCheckoutOptions {
-  readonly host: string;
-  /** 0 means any free port. */
-  readonly port: number;
   /** Returns the URL to which events are sent. It is called before each try. */
   readonly webhookUrl: () => string;
   readonly clock: Clock;
-  readonly log?: Logger;
   /** Delay in ms of each copy of the event; an empty list sends none. Default: one copy at once. */
   readonly delivery?: (event: CheckoutEvent) => readonly number[];
 }
@@ -51,8 +47,8 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
   const secretKey = `sk_test_${randomBytes(24).toString("hex")}`;
   const webhookSecret = `whsec_${randomBytes(24).toString("hex")}`;
   let url = "";
-  const { webhookUrl, clock, log, delivery = () => [0] } = options;
-  const webhooks = new WebhookSender({ webhookUrl, webhookSecret, clock, delivery, log });
+  const { webhookUrl, clock, delivery = () => [0] } = options;
+  const webhooks = new WebhookSender({ webhookUrl, webhookSecret, clock, delivery });
   const book = new CheckoutBook({
     clock,
     address: () => url,
@@ -61,7 +57,7 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
   const chargeFaults: ChargeFault[] = [];
   const routes = new CheckoutRoutes({ secretKey, book, webhooks, chargeFaults });
   const server = createServer((request, response) => void routes.receive(request, response));
-  const listening = await listen(server, options);
+  const listening = await listen(server);
   ({ url } = listening);
   return {
     url,

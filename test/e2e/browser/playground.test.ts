@@ -62,7 +62,7 @@ const STATE_MS = 60_000;
 const VIDEO_FAULT = `[[fault:job:{"ms":${STATE_MS}}]]`;
 
 const clock = new ShiftedClock();
-const films = withResource(() => startSimulator({ port: 0, host: "127.0.0.1", clock }));
+const films = withResource(() => startSimulator({ clock }));
 
 /** A new conversation starts with the cheapest of these models. */
 const manifests = (): readonly object[] => [

@@ -206,8 +206,6 @@ export async function runSearch(person: Pick<Person, "ask">, more: object = {}):
 
 function openCheckout(consoleUrl: string): Promise<TestCheckout> {
   return startTestCheckout({
-    host: "127.0.0.1",
-    port: 0,
     clock: systemClock,
     webhookUrl: () => `${consoleUrl}/webhooks/stripe`,
   });

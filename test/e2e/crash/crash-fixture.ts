@@ -63,7 +63,7 @@ export interface HeldLock {
 /** `more`: manifests besides the standard ones. */
 export async function openCrashFixture(more: readonly object[] = []): Promise<CrashFixture> {
   const backend = await freshBackend();
-  const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  const simulator = await startSimulator();
   const build = await builtProgram();
   const manifests = mkdtempSync(join(tmpdir(), "tokenmarket-crash-"));
   const texts = [...STANDARD_MANIFESTS, ...more].map((manifest) =>

@@ -147,7 +147,7 @@ async function expectServing(
   env: Readonly<Record<string, string>>,
   mounts: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  const simulator = await startSimulator();
   const manifests = manifestsFor(simulator.url);
   const [port, consolePort, internalPort] = [await freePort(), await freePort(), await freePort()];
   const settings = {

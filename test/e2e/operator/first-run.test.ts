@@ -25,9 +25,7 @@ const database = withResource(emptyDatabase, (opened) => opened.drop());
 const root = newFolder("first-run");
 // Under root the database runs as another user, who needs access to the folder.
 chmodSync(root, 0o755);
-const provider = withResource(() =>
-  startSimulator({ port: 0, host: "127.0.0.1", wire: "wire_a", models: MODELS }),
-);
+const provider = withResource(() => startSimulator({ wire: "wire_a", models: MODELS }));
 
 /** The option that replaces the real provider's address by the simulator's. */
 function elsewhere(): string {
