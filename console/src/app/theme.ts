@@ -75,6 +75,7 @@ export const theme: MantineThemeOverride = createTheme({
     },
     // Most fields take texts that a browser cannot suggest.
     TextInput: { defaultProps: { autoComplete: "off" } },
+    Badge: { defaultProps: { variant: "default", radius: "sm", tt: "none", fw: 500 } },
     // Links in sentences are underlined, because color alone is not enough.
     Anchor: { defaultProps: { underline: "always" } },
   },

@@ -72,7 +72,7 @@ function OwnKeysPanel(props: { readonly connections: Connections; readonly onAdd
   return (
     <Panel title="Your provider keys">
       {reason === undefined ? null : (
-        <Alert color="gray" variant="light" icon={<Info aria-hidden />} mb="md">
+        <Alert color="gray" icon={<Info aria-hidden />} mb="md">
           {reason}
         </Alert>
       )}

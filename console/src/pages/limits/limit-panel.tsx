@@ -227,15 +227,7 @@ export function SourceBadge({ source }: { readonly source: LimitValue["source"] 
   if (source === null) return null;
   const [label, meaning] = SOURCES[source];
   return (
-    <Badge
-      variant="default"
-      radius="sm"
-      tt="none"
-      fw={500}
-      size="sm"
-      miw="max-content"
-      title={meaning}
-    >
+    <Badge size="sm" miw="max-content" title={meaning}>
       {label}
     </Badge>
   );

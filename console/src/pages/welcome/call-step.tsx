@@ -121,7 +121,7 @@ function Refused(props: {
   });
   const isOfCredit = reason === "insufficient_quota" && !hasCredit;
   return (
-    <Alert color="orange" variant="light">
+    <Alert color="orange">
       <Stack gap="xs" align="flex-start">
         <Text size="sm">
           {isOfCredit
