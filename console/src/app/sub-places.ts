@@ -64,9 +64,3 @@ function operatorPages(labels: Readonly<Record<string, string>>): readonly SubPl
     return { to, label: `Operator: ${label}`, group: "Pages", isForOperators: true } as const;
   });
 }
-
-export function subPlacesFor(isSignedIn: boolean, isOperator: boolean): readonly SubPlace[] {
-  return SUB_PLACES.filter(({ isPublic = false, isForOperators = false }) =>
-    isSignedIn ? isOperator || !isForOperators : isPublic,
-  );
-}
