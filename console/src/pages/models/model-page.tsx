@@ -4,7 +4,7 @@ import { useCallback } from "react";
 
 import type { Model, ModelProvider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
+import { useSession } from "../../api/use-session.ts";
 import { column, figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
@@ -84,7 +84,7 @@ const NO_MODEL = (
 );
 
 function ModelParts({ model }: { readonly model: Model }) {
-  const gatewayUrl = useMaybeSession()?.installation.gateway_url ?? globalThis.location.origin;
+  const { gateway_url: gatewayUrl } = useSession().installation;
   return (
     <>
       <Panel>
