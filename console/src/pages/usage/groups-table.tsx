@@ -13,9 +13,10 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { chartData, groupName, metricOf, NONE, UNITS } from "./chart-data.ts";
+import { chartData, groupName, metricOf, NONE } from "./chart-data.ts";
 import { countRejected, inAndOut } from "./outcome-labels.ts";
 import {
+  METRIC_FACTS,
   STATUSES,
   type ChangeSearch,
   type GroupBy,
@@ -134,7 +135,7 @@ type Bars = ReadonlyMap<string, ReactElement>;
 
 /** A bar per group, relative to the largest. If the chart has the group, the colors are equal. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
-  const unit = UNITS[metric];
+  const { unit } = METRIC_FACTS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
   const highest = findHighest(amounts);
   const { parts } = chartData(usage, metric, by);
