@@ -24,7 +24,7 @@ export function RepairButton({ action, target }: Repair) {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;
   return (
-    <LinkButton {...choosePlace(action, target)} size="xs" variant="default">
+    <LinkButton {...choosePlace(action, target)} size="xs">
       {LABELS[action]}
     </LinkButton>
   );

@@ -50,7 +50,7 @@ function NextStep(props: {
   }
   if (fault?.status === 404 && above !== undefined) {
     return (
-      <LinkButton to={above.to} size="xs" variant="default">
+      <LinkButton to={above.to} size="xs">
         Back to {above.label}
       </LinkButton>
     );

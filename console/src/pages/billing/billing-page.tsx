@@ -65,10 +65,10 @@ function BillingParts(props: { readonly billing: Billing; readonly topUp: TopUp 
 function StatementLinks() {
   return (
     <>
-      <LinkButton to="/billing/statements" size="xs" variant="default">
+      <LinkButton to="/billing/statements" size="xs">
         Statements
       </LinkButton>
-      <LinkButton to="/billing/company" size="xs" variant="default">
+      <LinkButton to="/billing/company" size="xs">
         Company data
       </LinkButton>
     </>

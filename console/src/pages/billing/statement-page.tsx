@@ -161,7 +161,7 @@ const LINE_COLUMNS: readonly Column<Statement["lines"][number]>[] = [
     receipt === null ? (
       ref
     ) : (
-      <AppLink to="/billing/purchases/$purchaseId/receipt" params={{ purchaseId: ref }} inherit>
+      <AppLink to="/billing/purchases/$purchaseId/receipt" params={{ purchaseId: ref }}>
         Receipt {receipt}
       </AppLink>
     ),

@@ -144,7 +144,7 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }) 
   const { row, names } = props;
   if (row.scope === "key" && row.key_id !== null) {
     return (
-      <AppLink to="/keys/$keyId" params={{ keyId: row.key_id }} fw={500} inherit>
+      <AppLink to="/keys/$keyId" params={{ keyId: row.key_id }} fw={500}>
         {names.name}
       </AppLink>
     );

@@ -75,10 +75,7 @@ function UnfundedNote({ limits }: { readonly limits: Limits }) {
   return (
     <Alert color="gray" icon={<Info aria-hidden />} title={`Limited to ${rpm} requests per minute`}>
       Until your organization has credit, all keys combined can send {rpm} requests per minute.{" "}
-      <AppLink to="/billing" inherit>
-        Add credit
-      </AppLink>{" "}
-      and the limits below apply within seconds.
+      <AppLink to="/billing">Add credit</AppLink> and the limits below apply within seconds.
     </Alert>
   );
 }

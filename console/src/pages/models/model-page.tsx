@@ -58,10 +58,14 @@ export function ModelPage() {
 function ModelLinks({ model }: { readonly model: Model }) {
   return (
     <>
-      <LinkButton variant="default" to="/models/compare" search={{ models: model.id }}>
+      <LinkButton to="/models/compare" search={{ models: model.id }}>
         Compare
       </LinkButton>
-      <LinkButton to="/playground" search={{ tab: TABS[model.modality], model: model.id }}>
+      <LinkButton
+        to="/playground"
+        search={{ tab: TABS[model.modality], model: model.id }}
+        variant="filled"
+      >
         Open in playground
       </LinkButton>
     </>

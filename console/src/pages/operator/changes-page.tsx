@@ -29,7 +29,7 @@ export function OperatorChangesPage() {
               />
               {next === null ? null : (
                 <Group justify="center">
-                  <LinkButton to="/operator/changes" search={{ before: next }} variant="default">
+                  <LinkButton to="/operator/changes" search={{ before: next }}>
                     Older
                   </LinkButton>
                 </Group>
