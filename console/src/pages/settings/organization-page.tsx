@@ -125,7 +125,7 @@ function DataPanel() {
         <DownloadLink href="/api/console/export.json">Download as JSON</DownloadLink>
         {installation.support === null ? null : (
           <Note>
-            <Support support={installation.support} />
+            <Support />
           </Note>
         )}
       </Stack>
