@@ -3,14 +3,9 @@ import { useAnswer } from "./use-answer.ts";
 
 /** The session. Throws if it was not read, which `SessionGate` does before any page is shown. */
 export function useSession(): Session {
-  const session = useMaybeSession();
+  const session = useAnswer("GET /api/console/session").data;
   if (session === undefined) throw new Error("a page was shown before the session was read");
   return session;
-}
-
-/** The session, or undefined while it is being read for the first time. */
-export function useMaybeSession(): Session | undefined {
-  return useAnswer("GET /api/console/session").data;
 }
 
 export type Need = Session["may"][number];

@@ -10,10 +10,10 @@ import { useSession } from "../api/use-session.ts";
 import { notifyFault } from "../ui/notice.ts";
 import { findCommands, noteRecent, readRecent, withRecent, type Command } from "./find-commands.ts";
 import { findId } from "./find-id.ts";
-import { placesFor } from "./places.ts";
+import { PLACES, placesFor } from "./places.ts";
 import shell from "./shell.module.css";
 import { signInAddress, signOut } from "./sign-in.ts";
-import { subPlacesFor } from "./sub-places.ts";
+import { SUB_PLACES } from "./sub-places.ts";
 
 type RunnableCommand = Command & { readonly run: () => void };
 
@@ -141,7 +141,7 @@ function useIdCommand(query: string): readonly RunnableCommand[] | undefined {
 }
 
 function useCommands(): readonly RunnableCommand[] {
-  const { state, is_operator: isOperator } = useSession();
+  const { state, is_operator } = useSession();
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
   const isSignedIn = state === "signed_in";
@@ -149,14 +149,14 @@ function useCommands(): readonly RunnableCommand[] {
   const models = useAnswer("GET /api/catalog.json").data?.models;
   return useMemo(() => {
     const go = (to: string, params?: Record<string, string>) => () => void navigate({ to, params });
-    const below = subPlacesFor(isSignedIn, isOperator).map((place) => {
+    const below = placesFor(SUB_PLACES, { state, is_operator }).map((place) => {
       const { to, label, group, search, keywords = "" } = place;
       const run = (): void => void navigate({ to, ...(search === undefined ? {} : { search }) });
       return { id: `${group} ${label}`, group, label, keywords, run } as const;
     });
     const ofGroup = (name: Command["group"]) => below.filter(({ group }) => group === name);
     return [
-      ...placesFor(state, isOperator).map(({ to, label, letter, keywords = "" }) => {
+      ...placesFor(PLACES, { state, is_operator }).map(({ to, label, letter, keywords = "" }) => {
         const hint = `g ${letter}`;
         return { id: to, group: "Pages", label, hint, keywords, run: go(to) } as const;
       }),
@@ -182,7 +182,7 @@ function useCommands(): readonly RunnableCommand[] {
         ? action("Sign out", () => void signOut().catch(notifyFault))
         : action("Sign in", () => globalThis.location.assign(signInAddress({}))),
     ];
-  }, [state, isSignedIn, isOperator, keys, models, navigate, setColorScheme]);
+  }, [state, isSignedIn, is_operator, keys, models, navigate, setColorScheme]);
 }
 
 function action(label: string, run: () => void): RunnableCommand {

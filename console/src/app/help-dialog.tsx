@@ -3,13 +3,13 @@ import type { ReactNode } from "react";
 
 import "./more-styles.ts";
 import { useSession } from "../api/use-session.ts";
-import { placesFor } from "./places.ts";
+import { PLACES, placesFor } from "./places.ts";
 import shell from "./shell.module.css";
 import { singleKeys } from "../ui/browser-switch.ts";
 import { checkable } from "../ui/fields.ts";
 
 export default function HelpDialog({ onClose }: { readonly onClose: () => void }) {
-  const { state, is_operator: isOperator } = useSession();
+  const session = useSession();
   const [areOn, setOn] = singleKeys.use();
   return (
     <Modal opened onClose={onClose} title="Keyboard shortcuts">
@@ -32,7 +32,7 @@ export default function HelpDialog({ onClose }: { readonly onClose: () => void }
           Go to
         </Title>
         <dl className={shell.keys}>
-          {placesFor(state, isOperator).map(({ to, label, letter }) => (
+          {placesFor(PLACES, session).map(({ to, label, letter }) => (
             <Line key={to} label={label}>
               <Kbd>g</Kbd> <Kbd>{letter}</Kbd>
             </Line>

@@ -4,7 +4,6 @@
  */
 import "@mantine/core/styles/ScrollArea.layer.css";
 import "@mantine/core/styles/ModalBase.layer.css";
-import "@mantine/core/styles/FloatingIndicator.layer.css";
 import "@mantine/core/styles/Combobox.layer.css";
 import "@mantine/core/styles/Checkbox.layer.css";
 import "@mantine/core/styles/Drawer.layer.css";
@@ -15,5 +14,4 @@ import "@mantine/core/styles/NumberInput.layer.css";
 import "@mantine/core/styles/PasswordInput.layer.css";
 import "@mantine/core/styles/Progress.layer.css";
 import "@mantine/core/styles/Radio.layer.css";
-import "@mantine/core/styles/SegmentedControl.layer.css";
 import "@mantine/core/styles/Tabs.layer.css";

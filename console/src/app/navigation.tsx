@@ -18,12 +18,13 @@ import {
 } from "lucide-react";
 
 import { useSession } from "../api/use-session.ts";
-import { GROUP_LABELS, placesFor, type Place } from "./places.ts";
+import { GROUP_LABELS, PLACES, placesFor, type Place } from "./places.ts";
 import shell from "./shell.module.css";
 
 export function Navigation({ onHelp }: { readonly onHelp: () => void }) {
-  const { state, is_operator: isOperator, installation } = useSession();
-  const places = placesFor(state, isOperator);
+  const session = useSession();
+  const { installation } = session;
+  const places = placesFor(PLACES, session);
   const groups = (["use", "account", "market", "operate"] as const).filter((group) =>
     places.some((place) => place.group === group),
   );

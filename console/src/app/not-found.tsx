@@ -8,9 +8,7 @@ export function NotFound() {
     <Page title="Page not found">
       <Text>There is no page at this address. Use the menu to find the page you want.</Text>
       <div>
-        <LinkButton to="/" variant="default">
-          Go to overview
-        </LinkButton>
+        <LinkButton to="/">Go to overview</LinkButton>
       </div>
     </Page>
   );

@@ -1,3 +1,5 @@
+import type { Session } from "../api/contract.ts";
+
 /** A page in the navigation, the palette and the keyboard shortcuts. */
 export interface Place {
   readonly to: string;
@@ -53,12 +55,12 @@ export const GROUP_LABELS: Readonly<Record<Place["group"], string>> = {
   operate: "Operate",
 };
 
-export function placesFor(
-  state: "signed_in" | "signed_out" | "unverified",
-  isOperator: boolean,
-): readonly Place[] {
-  return PLACES.filter(({ isPublic, isForOperators }) => {
-    if (state !== "signed_in") return isPublic === true;
-    return isOperator || isForOperators !== true;
-  });
+/** The places that this visitor may open. */
+export function placesFor<P extends Pick<Place, "isPublic" | "isForOperators">>(
+  places: readonly P[],
+  { state, is_operator: isOperator }: Pick<Session, "state" | "is_operator">,
+): readonly P[] {
+  return places.filter(({ isPublic = false, isForOperators = false }) =>
+    state === "signed_in" ? isOperator || !isForOperators : isPublic,
+  );
 }

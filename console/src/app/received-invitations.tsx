@@ -18,7 +18,7 @@ export function ReceivedInvitations() {
           </Text>
         ))}
         <Group>
-          <LinkButton to="/join" size="xs">
+          <LinkButton to="/join" size="xs" variant="filled">
             {invitations.length === 1 ? "View invitation" : "View invitations"}
           </LinkButton>
         </Group>

@@ -8,26 +8,13 @@ interface Repair {
   readonly action: Notice["action"] | NonNullable<Refusal["action"]>;
   /** ID of the key or model that the repair is about; null for the organization. */
   readonly target: string | null;
+  readonly isButton?: boolean;
 }
 
-export function RepairLink({ action, target }: Repair) {
-  const { installation } = useSession();
-  if (action === "contact_support") return <Support support={installation.support} />;
-  return (
-    <AppLink {...choosePlace(action, target)} size="sm">
-      {LABELS[action]}
-    </AppLink>
-  );
-}
-
-export function RepairButton({ action, target }: Repair) {
-  const { installation } = useSession();
-  if (action === "contact_support") return <Support support={installation.support} />;
-  return (
-    <LinkButton {...choosePlace(action, target)} size="xs" variant="default">
-      {LABELS[action]}
-    </LinkButton>
-  );
+export function RepairLink({ action, target, isButton = false }: Repair) {
+  if (action === "contact_support") return <Support />;
+  const link = { ...choosePlace(action, target), children: LABELS[action] };
+  return isButton ? <LinkButton {...link} size="xs" /> : <AppLink {...link} size="sm" />;
 }
 
 type Place = Exclude<Repair["action"], "contact_support">;
@@ -52,7 +39,8 @@ function choosePlace(action: Place, target: string | null): Target {
     : { to: "/keys/$keyId", params: { keyId: target } };
 }
 
-export function Support({ support }: { readonly support: string | null }) {
+export function Support() {
+  const { support } = useSession().installation;
   if (support === null || support === "") return null;
   const href = supportAddress(support);
   return (

@@ -29,8 +29,7 @@ export function Shell({ children }: { readonly children?: ReactNode }) {
   useShortcuts({
     onPalette: () => setOverlay((now) => (now === "palette" ? undefined : "palette")),
     onHelp: () => setOverlay("help"),
-    isSignedIn: session.state === "signed_in",
-    isOperator: session.is_operator,
+    session,
   });
   return (
     <>

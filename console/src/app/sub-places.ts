@@ -1,72 +1,36 @@
 import { GUIDES } from "../pages/docs/guide-list.ts";
 import type { Place } from "./places.ts";
 
-export interface SubPlace extends Pick<Place, "isPublic" | "isForOperators" | "keywords"> {
-  readonly to: string;
-  readonly label: string;
+export interface SubPlace extends Omit<Place, "letter" | "group"> {
   readonly group: "Pages" | "Docs" | "Actions";
   readonly search?: Readonly<Record<string, string>>;
 }
 
 /** Pages and actions of the palette that `PLACES` lacks. */
 export const SUB_PLACES: readonly SubPlace[] = [
-  {
-    to: "/keys",
-    search: { create: "1" },
-    label: "Create key",
-    group: "Actions",
-    keywords: "new api key",
-  },
-  { to: "/billing", label: "Add credit", group: "Actions", keywords: "buy pay top up" },
-  { to: "/welcome", label: "First steps", group: "Pages", keywords: "welcome start" },
-  { to: "/models/compare", label: "Compare models", group: "Pages", isPublic: true },
-  { to: "/billing/statements", label: "Statements", group: "Pages", keywords: "invoice month" },
-  { to: "/billing/company", label: "Company data", group: "Pages", keywords: "address tax id vat" },
-  {
-    to: "/settings/alerts",
-    label: "Alerts",
-    group: "Pages",
-    keywords: "email webhooks low balance notifications",
-  },
-  {
-    to: "/settings/organization",
-    label: "Organization",
-    group: "Pages",
-    keywords: "rename export data",
-  },
-  {
-    to: "/settings/members",
-    label: "Members",
-    group: "Pages",
-    keywords: "team invite roles people",
-  },
-  { to: "/settings/changes", label: "Changes", group: "Pages", keywords: "audit who changed what" },
-  ...operatorPages({
-    "/operator/organizations": "Organizations",
-    "/operator/review": "Restrictions and review",
-    "/operator/listings": "Listings and circuits",
-    "/operator/settlement": "Settlement",
-  }),
-  {
-    to: "/docs/reference",
-    label: "API reference",
-    group: "Docs",
-    isPublic: true,
-    keywords: "openapi routes",
-  },
-  ...GUIDES.map(([name, title]) => {
-    return { to: `/docs/${name}`, label: title, group: "Docs", isPublic: true } as const;
-  }),
+  { ...place("Actions", "/keys", "Create key", "new api key"), search: { create: "1" } },
+  place("Actions", "/billing", "Add credit", "buy pay top up"),
+  place("Pages", "/welcome", "First steps", "welcome start"),
+  { ...place("Pages", "/models/compare", "Compare models"), isPublic: true },
+  place("Pages", "/billing/statements", "Statements", "invoice month"),
+  place("Pages", "/billing/company", "Company data", "address tax id vat"),
+  place("Pages", "/settings/alerts", "Alerts", "email webhooks low balance notifications"),
+  place("Pages", "/settings/organization", "Organization", "rename export data"),
+  place("Pages", "/settings/members", "Members", "team invite roles people"),
+  place("Pages", "/settings/changes", "Changes", "audit who changed what"),
+  operatorPage("/operator/organizations", "Organizations"),
+  operatorPage("/operator/review", "Restrictions and review"),
+  operatorPage("/operator/listings", "Listings and circuits"),
+  operatorPage("/operator/settlement", "Settlement"),
+  place("Docs", "/docs/reference", "API reference", "openapi routes"),
+  ...GUIDES.map(([name, title]) => place("Docs", `/docs/${name}`, title)),
 ];
 
-function operatorPages(labels: Readonly<Record<string, string>>): readonly SubPlace[] {
-  return Object.entries(labels).map(([to, label]) => {
-    return { to, label: `Operator: ${label}`, group: "Pages", isForOperators: true } as const;
-  });
+/** A place that is public if it is in the docs. */
+function place(group: SubPlace["group"], to: string, label: string, keywords = ""): SubPlace {
+  return { group, to, label, keywords, isPublic: group === "Docs" };
 }
 
-export function subPlacesFor(isSignedIn: boolean, isOperator: boolean): readonly SubPlace[] {
-  return SUB_PLACES.filter(({ isPublic = false, isForOperators = false }) =>
-    isSignedIn ? isOperator || !isForOperators : isPublic,
-  );
+function operatorPage(to: string, label: string): SubPlace {
+  return { ...place("Pages", to, `Operator: ${label}`), isForOperators: true };
 }

@@ -75,52 +75,39 @@ export const theme: MantineThemeOverride = createTheme({
     },
     // Most fields take texts that a browser cannot suggest.
     TextInput: { defaultProps: { autoComplete: "off" } },
+    Badge: { defaultProps: { variant: "default", radius: "sm", tt: "none", fw: 500 } },
     // Links in sentences are underlined, because color alone is not enough.
     Anchor: { defaultProps: { underline: "always" } },
   },
 });
 
 /** The console's tones. Mantine's dimmed texts, errors and placeholders are too faint on white. */
-export const cssVariables: CSSVariablesResolver = () => ({
-  variables: {},
-  light: {
-    "--mantine-color-body": "#ffffff",
-    "--tm-ground": "#f6f7f9",
-    "--mantine-color-dimmed": "#59626e",
-    "--mantine-color-placeholder": "#6a727d",
-    "--mantine-color-error": "#c42727",
-    "--mantine-color-default-border": "#d9dde3",
-    "--tm-surface": "#ffffff",
-    "--tm-sunken": "#f1f3f6",
-    "--tm-ok": "#1b7a3d",
-    "--tm-warn": "#9a5b00",
-    "--tm-bad": "#c42727",
-    "--tm-info-ground": "#e6f1f5",
-    "--tm-warn-ground": "#fff3d6",
-    "--tm-bad-ground": "#fde8e8",
-    "--tm-tip-text": "#ffffff",
-    "--tm-tip-ground": "#20262e",
-    "--tm-chosen-text": "#04506a",
-    "--tm-chosen-ground": "#e3f0f4",
-  },
-  dark: {
-    "--mantine-color-body": "#181b20",
-    "--tm-ground": "#111317",
-    "--mantine-color-dimmed": "#9aa2ad",
-    "--mantine-color-placeholder": "#8b939e",
-    "--mantine-color-error": "#ff8a8a",
-    "--mantine-color-default-border": "#30363f",
-    "--tm-surface": "#181b20",
-    "--tm-sunken": "#0f1115",
-    "--tm-ok": "#5ecb86",
-    "--tm-warn": "#f0b34a",
-    "--tm-bad": "#ff8a8a",
-    "--tm-info-ground": "#122a33",
-    "--tm-warn-ground": "#33270d",
-    "--tm-bad-ground": "#3a1719",
-    "--tm-tip-text": "#12161b",
-    "--tm-tip-ground": "#dfe3e8",
-    "--tm-chosen-text": "#9ad0e2",
-    "--tm-chosen-ground": "#14303a",
-  },
-});
+const TONES: Readonly<Record<string, readonly [light: string, dark: string]>> = {
+  "--mantine-color-body": ["#ffffff", "#181b20"],
+  "--tm-ground": ["#f6f7f9", "#111317"],
+  "--mantine-color-dimmed": ["#59626e", "#9aa2ad"],
+  "--mantine-color-placeholder": ["#6a727d", "#8b939e"],
+  "--mantine-color-error": ["#c42727", "#ff8a8a"],
+  "--mantine-color-default-border": ["#d9dde3", "#30363f"],
+  "--tm-surface": ["#ffffff", "#181b20"],
+  "--tm-sunken": ["#f1f3f6", "#0f1115"],
+  "--tm-ok": ["#1b7a3d", "#5ecb86"],
+  "--tm-warn": ["#9a5b00", "#f0b34a"],
+  "--tm-bad": ["#c42727", "#ff8a8a"],
+  "--tm-info-ground": ["#e6f1f5", "#122a33"],
+  "--tm-warn-ground": ["#fff3d6", "#33270d"],
+  "--tm-bad-ground": ["#fde8e8", "#3a1719"],
+  "--tm-tip-text": ["#ffffff", "#12161b"],
+  "--tm-tip-ground": ["#20262e", "#dfe3e8"],
+  "--tm-chosen-text": ["#04506a", "#9ad0e2"],
+  "--tm-chosen-ground": ["#e3f0f4", "#14303a"],
+};
+
+export const cssVariables: CSSVariablesResolver = () => {
+  const tones = Object.entries(TONES);
+  return {
+    variables: {},
+    light: Object.fromEntries(tones.map(([name, [light]]) => [name, light])),
+    dark: Object.fromEntries(tones.map(([name, [, dark]]) => [name, dark])),
+  };
+};

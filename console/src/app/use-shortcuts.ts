@@ -1,8 +1,9 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
+import type { Session } from "../api/contract.ts";
 import { readJump } from "./jump.ts";
-import { placesFor } from "./places.ts";
+import { PLACES, placesFor } from "./places.ts";
 import { singleKeys } from "../ui/browser-switch.ts";
 
 /** Milliseconds within which a letter must follow `g`. */
@@ -11,8 +12,7 @@ const PREFIX_MS = 1_500;
 export interface ShortcutOptions {
   readonly onPalette: () => void;
   readonly onHelp: () => void;
-  readonly isSignedIn: boolean;
-  readonly isOperator: boolean;
+  readonly session: Session;
 }
 
 export function useShortcuts(options: ShortcutOptions): void {
@@ -26,8 +26,8 @@ export function useShortcuts(options: ShortcutOptions): void {
     function onKeyDown(event: KeyboardEvent): void {
       const isPrefixed = event.timeStamp - prefixedAt < PREFIX_MS;
       prefixedAt = Number.NEGATIVE_INFINITY;
-      const { onPalette, onHelp, isSignedIn, isOperator } = latest.current;
-      const places = placesFor(isSignedIn ? "signed_in" : "signed_out", isOperator);
+      const { onPalette, onHelp, session } = latest.current;
+      const places = placesFor(PLACES, session);
       const jump = readJump(
         {
           key: event.key,

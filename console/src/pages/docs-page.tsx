@@ -28,9 +28,33 @@ export function DocsPage() {
         </Anchor>
         ; each guide is also at its address with <Code>.md</Code>.
       </Text>
-      <StoredData />
-      <ConsoleApi />
-      {installation.is_local_sign_in ? <LocalSignIn /> : null}
+      <Panel title="Prompts and answers">
+        <Text size="sm" maw="75ch">
+          Prompts and answers are in memory only while a request runs. Only IDs, token counts,
+          times, and prices are stored. The page of each model says what its providers do with
+          prompts.
+        </Text>
+      </Panel>
+      <Panel title="Console API">
+        <Text size="sm" maw="75ch">
+          Everything on these pages uses the console's API, described by{" "}
+          <Anchor inherit href="/api/openapi.json">
+            its OpenAPI document
+          </Anchor>
+          . It uses your browser session instead of a key. The lists of models and providers are
+          public.
+        </Text>
+      </Panel>
+      {installation.is_local_sign_in ? (
+        <Panel title="Local sign-in">
+          <Text size="sm" maw="75ch">
+            Sign-in on this installation uses links printed by a command (
+            <Code>tokenmarket console-link</Code>). It is meant for a single machine. To let other
+            people sign in, the operator configures an OpenID Connect provider with{" "}
+            <Code>oidc.issuer</Code> and <Code>oidc.client_id</Code> and restarts the program.
+          </Text>
+        </Panel>
+      ) : null}
     </DocsFrame>
   );
 }
@@ -60,45 +84,6 @@ function Addresses({ root }: { readonly root: string }) {
           ],
         ]}
       />
-    </Panel>
-  );
-}
-
-function StoredData() {
-  return (
-    <Panel title="Prompts and answers">
-      <Text size="sm" maw="75ch">
-        Prompts and answers are in memory only while a request runs. Only IDs, token counts, times,
-        and prices are stored. The page of each model says what its providers do with prompts.
-      </Text>
-    </Panel>
-  );
-}
-
-function ConsoleApi() {
-  return (
-    <Panel title="Console API">
-      <Text size="sm" maw="75ch">
-        Everything on these pages uses the console's API, described by{" "}
-        <Anchor inherit href="/api/openapi.json">
-          its OpenAPI document
-        </Anchor>
-        . It uses your browser session instead of a key. The lists of models and providers are
-        public.
-      </Text>
-    </Panel>
-  );
-}
-
-function LocalSignIn() {
-  return (
-    <Panel title="Local sign-in">
-      <Text size="sm" maw="75ch">
-        Sign-in on this installation uses links printed by a command (
-        <Code>tokenmarket console-link</Code>). It is meant for a single machine. To let other
-        people sign in, the operator configures an OpenID Connect provider with{" "}
-        <Code>oidc.issuer</Code> and <Code>oidc.client_id</Code> and restarts the program.
-      </Text>
     </Panel>
   );
 }

@@ -160,11 +160,7 @@ function Instead() {
   }
   return (
     <>
-      {isUndecided ? null : (
-        <LinkButton to="/" variant="default">
-          Go to overview
-        </LinkButton>
-      )}
+      {isUndecided ? null : <LinkButton to="/">Go to overview</LinkButton>}
       {isDeferred ? (
         <Button variant="default" onClick={() => void start()}>
           Start an organization of your own

@@ -20,11 +20,7 @@ export function OverviewPage() {
     <Page
       title="Overview"
       lead={org === null ? undefined : "Days and months are in UTC."}
-      actions={
-        <LinkButton to="/usage" variant="default">
-          Open usage
-        </LinkButton>
-      }
+      actions={<LinkButton to="/usage">Open usage</LinkButton>}
     >
       <ReceivedInvitations />
       <Answer of={overview} skeleton={<OverviewSkeleton />}>

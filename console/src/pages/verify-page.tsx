@@ -45,7 +45,7 @@ export function VerifyPage() {
           </Group>
           {installation.support === null ? null : (
             <Note>
-              <Support support={installation.support} />
+              <Support />
             </Note>
           )}
         </Stack>

@@ -46,9 +46,7 @@ export function WelcomePage() {
         />
       </Step>
       <div>
-        <LinkButton to="/" variant="default">
-          Go to overview
-        </LinkButton>
+        <LinkButton to="/">Go to overview</LinkButton>
       </div>
       <LeaveGuard
         isUnsaved={firstKey.state === "shown"}
@@ -98,10 +96,7 @@ function CreditStep(props: { readonly hasCredit: boolean; readonly onLeave: () =
     return (
       <Text size="sm">
         Your balance is <Money usd={balance?.available_usd ?? "0"} headline />. All keys of your
-        organization share it.{" "}
-        <AppLink to="/billing" inherit>
-          Open billing
-        </AppLink>
+        organization share it. <AppLink to="/billing">Open billing</AppLink>
       </Text>
     );
   }

@@ -22,13 +22,14 @@ export function AppLink({
   return <Anchor inherit={isInline} {...anchor} renderRoot={linkTo(to, { params, search })} />;
 }
 
+/** A link that looks like a button, by default not the page's main one. */
 export function LinkButton({
   to,
   params,
   search,
   ...button
 }: Target & ButtonProps & { readonly children: ReactNode }) {
-  return <Button {...button} renderRoot={linkTo(to, { params, search })} />;
+  return <Button variant="default" {...button} renderRoot={linkTo(to, { params, search })} />;
 }
 
 /** A `renderRoot` that makes a Mantine component a link of the router. */

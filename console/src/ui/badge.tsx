@@ -11,10 +11,6 @@ export function StatusBadge(props: { readonly tone: Tone; readonly children: Rea
   const Mark = MARKS[props.tone];
   return (
     <Badge
-      variant="default"
-      radius="sm"
-      tt="none"
-      fw={500}
       className={kit.badge}
       leftSection={<Mark size={12} aria-hidden className={kit[`tone-${props.tone}`]} />}
     >

@@ -1,4 +1,12 @@
-import { lazy, Suspense, useMemo, useRef, useState, type ReactElement } from "react";
+import {
+  lazy,
+  Suspense,
+  useMemo,
+  useRef,
+  useState,
+  type ReactElement,
+  type ReactNode,
+} from "react";
 
 import { Empty } from "./empty.tsx";
 import kit from "./kit.module.css";
@@ -153,7 +161,7 @@ type TablePanelProps<T> = Omit<PanelProps, "title" | "children"> &
     readonly title: string;
     /** The table's accessible name. Default: the title. */
     readonly caption?: string;
-    readonly note?: ReactElement;
+    readonly note?: ReactNode;
   };
 
 export function TablePanel<T>({ id, title, actions, note, ...table }: TablePanelProps<T>) {

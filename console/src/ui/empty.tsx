@@ -21,11 +21,7 @@ export function Empty({ title, action, link, code }: EmptyProps) {
         {title}
       </Text>
       {action}
-      {link === undefined ? null : (
-        <LinkButton to={link.to} variant="default">
-          {link.label}
-        </LinkButton>
-      )}
+      {link === undefined ? null : <LinkButton to={link.to}>{link.label}</LinkButton>}
       {code === undefined ? null : <CodeBlock code={code} label="Example call" />}
     </Stack>
   );

@@ -18,10 +18,8 @@ export function Fault({ error, retry }: FaultProps) {
   return (
     <Alert
       color="red"
-      variant="light"
       icon={<CircleAlert aria-hidden />}
       title={fault?.status === 404 ? "Not found" : "Something went wrong"}
-      role="alert"
     >
       <Stack gap="xs" align="flex-start">
         <Text size="sm">{faultText(error)}</Text>
@@ -52,7 +50,7 @@ function NextStep(props: {
   }
   if (fault?.status === 404 && above !== undefined) {
     return (
-      <LinkButton to={above.to} size="xs" variant="default">
+      <LinkButton to={above.to} size="xs">
         Back to {above.label}
       </LinkButton>
     );

@@ -65,10 +65,10 @@ function BillingParts(props: { readonly billing: Billing; readonly topUp: TopUp 
 function StatementLinks() {
   return (
     <>
-      <LinkButton to="/billing/statements" size="xs" variant="default">
+      <LinkButton to="/billing/statements" size="xs">
         Statements
       </LinkButton>
-      <LinkButton to="/billing/company" size="xs" variant="default">
+      <LinkButton to="/billing/company" size="xs">
         Company data
       </LinkButton>
     </>
@@ -77,31 +77,18 @@ function StatementLinks() {
 
 function BalanceFigures({ billing }: { readonly billing: Billing }) {
   const { balance, owed_usd: owedUsd } = billing;
-  const owes = compareUsd(owedUsd, "0") > 0;
+  const cards = [
+    ["Available", balance.available_usd, "Balance minus holds"],
+    ["Balance", balance.settled_usd, "Credit minus the cost of requests"],
+    ["On hold", balance.held_usd, "Maximum cost of requests in progress"],
+    ["Owed", owedUsd, "After refunds and disputes. New credit pays it first."],
+  ] as const;
+  const count = compareUsd(owedUsd, "0") > 0 ? 4 : 3;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: owes ? 4 : 3 }}>
-      <FigureCard
-        label="Available"
-        value={<Money usd={balance.available_usd} headline />}
-        hint="Balance minus holds"
-      />
-      <FigureCard
-        label="Balance"
-        value={<Money usd={balance.settled_usd} headline />}
-        hint="Credit minus the cost of requests"
-      />
-      <FigureCard
-        label="On hold"
-        value={<Money usd={balance.held_usd} headline />}
-        hint="Maximum cost of requests in progress"
-      />
-      {owes ? (
-        <FigureCard
-          label="Owed"
-          value={<Money usd={owedUsd} headline />}
-          hint="After refunds and disputes. New credit pays it first."
-        />
-      ) : null}
+    <SimpleGrid cols={{ base: 1, xs: 2, md: count }}>
+      {cards.slice(0, count).map(([label, usd, hint]) => (
+        <FigureCard key={label} label={label} value={<Money usd={usd} headline />} hint={hint} />
+      ))}
     </SimpleGrid>
   );
 }

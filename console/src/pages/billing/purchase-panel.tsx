@@ -79,7 +79,6 @@ function Receipt({ purchase }: { readonly purchase: Purchase }) {
       <AppLink
         to="/billing/purchases/$purchaseId/receipt"
         params={{ purchaseId: id }}
-        inherit
         aria-label={`Receipt ${receipt}`}
       >
         {receipt}
@@ -88,7 +87,7 @@ function Receipt({ purchase }: { readonly purchase: Purchase }) {
   }
   if (purchaseWords(purchase).isDecided) return "–";
   return (
-    <AppLink to="/billing/return/$purchaseId" params={{ purchaseId: id }} inherit>
+    <AppLink to="/billing/return/$purchaseId" params={{ purchaseId: id }}>
       Check again
     </AppLink>
   );

@@ -116,9 +116,7 @@ function PurchaseReport(props: {
           Back to billing
         </LinkButton>
         {purchase.status === "paid" ? (
-          <LinkButton to="/playground" variant="default">
-            Open the playground
-          </LinkButton>
+          <LinkButton to="/playground">Open the playground</LinkButton>
         ) : null}
       </Group>
     </Stack>

@@ -12,7 +12,7 @@ import { DocumentActions, StatementParties } from "./document-parts.tsx";
 import styles from "./statement.module.css";
 import { AppLink } from "../../ui/app-link.tsx";
 import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
-import { DataTable, type Column, TablePanel } from "../../ui/data-table.tsx";
+import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { Note } from "../../ui/note.tsx";
 
 export function StatementPage() {
@@ -83,17 +83,17 @@ function StatementTables({ statement }: { readonly statement: Statement }) {
         rowKey={({ label }) => label}
       />
       {statement.lines.length === 0 ? null : (
-        <Panel title="Credit, refunds and disputes">
-          <DataTable
-            caption="Credit, refunds and disputes"
-            columns={LINE_COLUMNS}
-            rows={statement.lines}
-            rowKey={({ at, kind, ref }) => `${at} ${kind} ${ref}`}
-          />
-          {statement.lines_left_out === 0
-            ? null
-            : `And ${statement.lines_left_out} more, in the totals only.`}
-        </Panel>
+        <TablePanel
+          title="Credit, refunds and disputes"
+          columns={LINE_COLUMNS}
+          rows={statement.lines}
+          rowKey={({ at, kind, ref }) => `${at} ${kind} ${ref}`}
+          note={
+            statement.lines_left_out === 0
+              ? null
+              : `And ${statement.lines_left_out} more, in the totals only.`
+          }
+        />
       )}
       <TablePanel
         title="Usage by model"
@@ -161,7 +161,7 @@ const LINE_COLUMNS: readonly Column<Statement["lines"][number]>[] = [
     receipt === null ? (
       ref
     ) : (
-      <AppLink to="/billing/purchases/$purchaseId/receipt" params={{ purchaseId: ref }} inherit>
+      <AppLink to="/billing/purchases/$purchaseId/receipt" params={{ purchaseId: ref }}>
         Receipt {receipt}
       </AppLink>
     ),

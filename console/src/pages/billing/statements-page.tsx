@@ -19,7 +19,7 @@ export function StatementsPage() {
       lead={LEAD}
       crumbs={[{ label: "Billing", to: "/billing" }]}
       actions={
-        <LinkButton to="/billing/company" size="xs" variant="default">
+        <LinkButton to="/billing/company" size="xs">
           Company data
         </LinkButton>
       }

@@ -5,11 +5,10 @@ import type { Connection, Connections, AnswerOf } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { ConfirmName } from "../../ui/confirm-name.tsx";
+import { ConfirmForm } from "../../ui/confirm-name.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { notifyDone } from "../../ui/notice.ts";
-import { useLast, useSubmission } from "../../ui/form-dialog.tsx";
+import { editDialog, useSubmission, type EditProps } from "../../ui/form-dialog.tsx";
 import { call } from "../../api/client.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
@@ -39,7 +38,7 @@ export function ConnectionTable(props: {
         rowKey={({ connection_id: id }) => id}
         empty={props.empty}
       />
-      <DisableConnectionDialog disabled={disabled} onClose={() => setDisabled(undefined)} />
+      <DisableConnectionDialog edited={disabled} onClose={() => setDisabled(undefined)} />
     </>
   );
 }
@@ -111,28 +110,22 @@ function Actions(props: {
   );
 }
 
-function DisableConnectionDialog(props: {
-  readonly disabled: Connection | undefined;
-  readonly onClose: () => void;
-}) {
-  const { disabled, onClose } = props;
-  const shown = useLast(disabled);
+const DisableConnectionDialog = editDialog(
+  () => "Disable connection",
+  DisableForm,
+  ({ connection_id: id }) => id,
+);
+
+function DisableForm({ edited, onClose }: EditProps<Connection>) {
   const change = useChange("POST /api/console/connections/:connection_id/disable", [
     "GET /api/console/connections",
   ]);
-  const disable = async (): Promise<void> => {
-    if (disabled === undefined) return;
-    await change.mutateAsync({ params: { connection_id: disabled.connection_id } });
-    notifyDone(`“${disabled.name}” was disabled`);
-    onClose();
-  };
   return (
-    <ConfirmName
-      opened={disabled !== undefined}
-      title="Disable connection"
-      name={shown?.name ?? ""}
+    <ConfirmForm
+      name={edited.name}
       confirmLabel="Disable permanently"
-      onConfirm={disable}
+      done={`“${edited.name}” was disabled`}
+      onConfirm={() => change.mutateAsync({ params: { connection_id: edited.connection_id } })}
       onClose={onClose}
     >
       <Text size="sm">
@@ -140,7 +133,7 @@ function DisableConnectionDialog(props: {
         Market&apos;s key again and are charged to your balance. Requests that allow only your keys
         are rejected.
       </Text>
-    </ConfirmName>
+    </ConfirmForm>
   );
 }
 

@@ -13,8 +13,7 @@ import { RoleNote } from "../../ui/for-role.tsx";
 import { AddConnectionDialog } from "./add-connection-dialog.tsx";
 import { ConnectionTable } from "./connection-table.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount } from "../../ui/format.ts";
-import { timeColumn, column } from "../../ui/columns.tsx";
+import { timeColumn, column, numberColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Note } from "../../ui/note.tsx";
 
@@ -72,7 +71,7 @@ function OwnKeysPanel(props: { readonly connections: Connections; readonly onAdd
   return (
     <Panel title="Your provider keys">
       {reason === undefined ? null : (
-        <Alert color="gray" variant="light" icon={<Info aria-hidden />} mb="md">
+        <Alert color="gray" icon={<Info aria-hidden />} mb="md">
           {reason}
         </Alert>
       )}
@@ -123,6 +122,8 @@ function EndpointPanel(props: { readonly endpoints: Connections["endpoints"] }) 
 
 type Endpoint = Connections["endpoints"][number];
 
+const UNBOUNDED = { otherwise: "No limit" };
+
 const COLUMNS: readonly Column<Endpoint>[] = [
   column("provider", "Provider", ({ provider }) => provider),
   column("models", "Models", ({ models }) => (
@@ -132,17 +133,12 @@ const COLUMNS: readonly Column<Endpoint>[] = [
       ))}
     </Stack>
   )),
-  numberColumn("rps", "Requests per second"),
-  numberColumn("rpm", "Requests per minute"),
-  numberColumn("tpm", "Tokens per minute"),
-  numberColumn("concurrency", "Concurrent requests"),
+  numberColumn("rps", "Requests per second", ({ rps }) => rps, UNBOUNDED),
+  numberColumn("rpm", "Requests per minute", ({ rpm }) => rpm, UNBOUNDED),
+  numberColumn("tpm", "Tokens per minute", ({ tpm }) => tpm, UNBOUNDED),
+  numberColumn("concurrency", "Concurrent requests", ({ concurrency: most }) => most, UNBOUNDED),
   timeColumn("created", "Since", ({ created_at: at }) => at, { precision: "day" }),
   column("id", "Endpoint ID", ({ endpoint_id: id }) => (
     <Copyable value={id} label="endpoint ID" short />
   )),
 ];
-
-function numberColumn(id: "rps" | "rpm" | "tpm" | "concurrency", label: string): Column<Endpoint> {
-  const show = (count: number | null): string => (count === null ? "No limit" : formatCount(count));
-  return column(id, label, (endpoint) => show(endpoint[id]), { align: "right" });
-}

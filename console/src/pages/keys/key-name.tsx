@@ -35,7 +35,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
   return (
     <div className={tables.line}>
       {isLink ? (
-        <AppLink to="/keys/$keyId" params={{ keyId: named.key_id }} inherit>
+        <AppLink to="/keys/$keyId" params={{ keyId: named.key_id }}>
           {text}
         </AppLink>
       ) : (

@@ -227,7 +227,9 @@ function UnusablePanel({ isExpired }: { readonly isExpired: boolean }) {
           ? "To use it again, choose Edit and set a later date. A new key shares the same balance."
           : "This key is permanently disabled. A new key shares the same balance."}
       </Text>
-      <LinkButton to="/keys">Go to keys</LinkButton>
+      <LinkButton to="/keys" variant="filled">
+        Go to keys
+      </LinkButton>
     </Panel>
   );
 }

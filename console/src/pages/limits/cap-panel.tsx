@@ -141,7 +141,7 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
 function CapName({ cap }: { readonly cap: CapRow }) {
   if (cap.key_id === null) return cap.name;
   return (
-    <AppLink to="/keys/$keyId" params={{ keyId: cap.key_id }} fw={500} inherit>
+    <AppLink to="/keys/$keyId" params={{ keyId: cap.key_id }} fw={500}>
       {cap.name}
     </AppLink>
   );

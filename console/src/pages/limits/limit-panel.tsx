@@ -144,7 +144,7 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }) 
   const { row, names } = props;
   if (row.scope === "key" && row.key_id !== null) {
     return (
-      <AppLink to="/keys/$keyId" params={{ keyId: row.key_id }} fw={500} inherit>
+      <AppLink to="/keys/$keyId" params={{ keyId: row.key_id }} fw={500}>
         {names.name}
       </AppLink>
     );
@@ -227,15 +227,7 @@ export function SourceBadge({ source }: { readonly source: LimitValue["source"] 
   if (source === null) return null;
   const [label, meaning] = SOURCES[source];
   return (
-    <Badge
-      variant="default"
-      radius="sm"
-      tt="none"
-      fw={500}
-      size="sm"
-      miw="max-content"
-      title={meaning}
-    >
+    <Badge size="sm" miw="max-content" title={meaning}>
       {label}
     </Badge>
   );

@@ -73,17 +73,9 @@ function UnfundedNote({ limits }: { readonly limits: Limits }) {
   const { unfunded_rpm: rpm } = useSession();
   if (limits.is_funded) return null;
   return (
-    <Alert
-      color="gray"
-      variant="light"
-      icon={<Info aria-hidden />}
-      title={`Limited to ${rpm} requests per minute`}
-    >
+    <Alert color="gray" icon={<Info aria-hidden />} title={`Limited to ${rpm} requests per minute`}>
       Until your organization has credit, all keys combined can send {rpm} requests per minute.{" "}
-      <AppLink to="/billing" inherit underline="always">
-        Add credit
-      </AppLink>{" "}
-      and the limits below apply within seconds.
+      <AppLink to="/billing">Add credit</AppLink> and the limits below apply within seconds.
     </Alert>
   );
 }

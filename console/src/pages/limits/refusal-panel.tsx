@@ -55,12 +55,7 @@ function Explanation({ requestId }: { readonly requestId: string }) {
             <RefusalReasons refusal={refusal} />
             <Text size="sm" c="dimmed" component="div">
               <Code>{refusal.error_class}</Code> at <Time at={refusal.at} precision="second" />.{" "}
-              <AppLink
-                to="/requests/$requestId"
-                params={{ requestId: refusal.request_id }}
-                inherit
-                underline="always"
-              >
+              <AppLink to="/requests/$requestId" params={{ requestId: refusal.request_id }}>
                 View request
               </AppLink>
             </Text>

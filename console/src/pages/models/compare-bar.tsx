@@ -43,6 +43,7 @@ export function CompareBar(props: { readonly models: readonly Model[]; readonly 
           to="/models/compare"
           search={{ models: writePicks(picks.ids) }}
           size="compact-sm"
+          variant="filled"
         >
           {picks.ids.length === 1 ? "Show costs" : `Compare ${picks.ids.length} models`}
         </LinkButton>

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { ListingFigures, Model } from "../../../../src/account/console-api/contract.ts";
 import { compareFacts } from "./compare-facts.ts";
-import { buildListing, buildModel } from "./sample-models.test-data.ts";
-import type { ServedListing } from "./served.ts";
+import { buildFigures, buildListing, buildModel } from "./sample-models.test-data.ts";
 
 const small = buildModel({
   id: "small",
@@ -104,13 +103,13 @@ test("the comparison describes prices by prompt size, upcoming prices and the la
 });
 
 test("latency, speed and success have lines only if one is known, and the best value is marked", () => {
-  const by = ({ providers: [first] }: Model, figures: object) => ({
+  const by = ({ providers: [first] }: Model, figures: Partial<ListingFigures>) => ({
     share: 0.1,
-    byProvider: new Map([[first?.provider ?? "", { uptime: null, ...figures } as ServedListing]]),
+    byProvider: new Map([[first?.provider ?? "", buildFigures(figures)]]),
   });
   const served = new Map([
-    ["small", by(small, { success: 0.99, ttftMs: 300, tokensPerSecond: null })],
-    ["large", by(large, { success: 0.97, ttftMs: 250, tokensPerSecond: 80 })],
+    ["small", by(small, { success: 0.99, ttft_p50_ms: 300, tokens_per_second: null })],
+    ["large", by(large, { success: 0.97, ttft_p50_ms: 250, tokens_per_second: 80 })],
   ]);
   const line = (label: string) =>
     compareFacts([small, large, film], [], served)

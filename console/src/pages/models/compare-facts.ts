@@ -1,4 +1,4 @@
-import type { Model, ModelProvider, PricesPerMillion } from "../../api/contract.ts";
+import type { ListingFigures, Model, ModelProvider, PricesPerMillion } from "../../api/contract.ts";
 import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { countryNames, dayLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
@@ -12,7 +12,7 @@ import {
   tokenPrice,
   type Sku,
 } from "./price-labels.ts";
-import { servedFirst, type ServedListing, type ServedModels } from "./served.ts";
+import { servedFirst, type ServedModels } from "./served.ts";
 
 export interface FactCell {
   readonly text: string;
@@ -116,12 +116,13 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
   return { label: `${SKU_NAMES[sku]}, per million`, cells };
 }
 
-function listServedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
+function listServedFacts(served: readonly (ListingFigures | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
-  const figures = (name: keyof ServedListing) => served.map((each) => each?.[name] ?? null);
+  const figures = (name: "ttft_p50_ms" | "tokens_per_second" | "success") =>
+    served.map((each) => each?.[name] ?? null);
   return [
-    bestFact("First token, p50", figures("ttftMs"), Math.min, formatMs),
-    bestFact("Tokens per second", figures("tokensPerSecond"), Math.max, (speed) =>
+    bestFact("First token, p50", figures("ttft_p50_ms"), Math.min, formatMs),
+    bestFact("Tokens per second", figures("tokens_per_second"), Math.max, (speed) =>
       formatCount(Math.round(speed)),
     ),
     bestFact("Succeeded, 30 days", figures("success"), Math.max, formatShare),

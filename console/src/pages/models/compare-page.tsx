@@ -33,7 +33,7 @@ export function ComparePage() {
       lead={`Compare up to ${COMPARED_MAX} models. Share this page by its URL: others see their own costs.`}
       actions={
         ids.length === 0 ? null : (
-          <LinkButton to="/playground" search={{ model: ids.join(",") }}>
+          <LinkButton to="/playground" search={{ model: ids.join(",") }} variant="filled">
             Try in playground
           </LinkButton>
         )

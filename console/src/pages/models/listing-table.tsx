@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 
-import type { ListingTrust, ModelProvider, Provider } from "../../api/contract.ts";
+import type { ListingFigures, ListingTrust, ModelProvider, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { numberColumn, column } from "../../ui/columns.tsx";
@@ -18,7 +18,6 @@ import { CheckedNote, LoggingBadge } from "./model-badges.tsx";
 import { capacityLabel, countryNames } from "./model-labels.ts";
 import { defaultLabel, showPrice, SKU_NAMES, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
 import styles from "./models.module.css";
-import type { ServedListing } from "./served.ts";
 import { useIsSignedIn, useServed } from "./use-served.ts";
 
 type Row = ModelProvider & {
@@ -26,7 +25,7 @@ type Row = ModelProvider & {
   readonly place: number;
   readonly known: Provider | undefined;
   readonly trust: ListingTrust | undefined;
-  readonly figures: ServedListing | undefined;
+  readonly figures: ListingFigures | undefined;
 };
 
 export function ListingTable(props: {
@@ -124,7 +123,7 @@ const COLUMNS: readonly Column<Row>[] = [
     shownFrom: "wide",
   }),
   ...Array.from(new Set([...FIRST, ...SKUS]), priceColumn),
-  numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
+  numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokens_per_second, {
     phone: "line",
     shownFrom: "asked",
     isSortable: true,

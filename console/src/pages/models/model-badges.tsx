@@ -1,5 +1,5 @@
 import { Badge, Group, Anchor } from "@mantine/core";
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
 import { ExternalLink } from "lucide-react";
 
 import type { Model, ModelProvider } from "../../api/contract.ts";
@@ -20,8 +20,8 @@ export function ModelBadges({ model }: { readonly model: Model }) {
   const reads = model.input_modalities.filter((kind) => kind !== "text");
   return (
     <Group gap={6} mt={4}>
-      <PlainBadge>{MODALITY_NAMES[model.modality]}</PlainBadge>
-      {reads.length === 0 ? null : <PlainBadge>Accepts {reads.join(", ")}</PlainBadge>}
+      <Badge>{MODALITY_NAMES[model.modality]}</Badge>
+      {reads.length === 0 ? null : <Badge>Accepts {reads.join(", ")}</Badge>}
       <LoggingBadge listings={model.providers} />
       {useNews(model).map(({ tone, word }) => (
         <StatusBadge key={word} tone={tone}>
@@ -59,14 +59,6 @@ function useNews(model: Model): readonly News[] {
   }
   if (leaving !== undefined) news.push({ tone: "warn", word: leaving });
   return news;
-}
-
-function PlainBadge({ children }: { readonly children: ReactNode }) {
-  return (
-    <Badge variant="default" radius="sm" tt="none" fw={500}>
-      {children}
-    </Badge>
-  );
 }
 
 export function CheckedNote({ listing }: { readonly listing: ModelProvider }) {

@@ -1,7 +1,7 @@
-import type { Model, ModelProvider } from "../../api/contract.ts";
+import type { ListingFigures, Model, ModelProvider } from "../../api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
-import type { ServedListing, ServedModels } from "./served.ts";
+import type { ServedModels } from "./served.ts";
 
 /** The filters that the Filters button opens. */
 export const RAIL_FILTERS = [
@@ -89,11 +89,11 @@ function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined):
 }
 
 /** A listing without measurements matches no filter by speed. */
-function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
+function isServedSo(figures: ListingFigures | undefined, search: ModelSearch): boolean {
   const ttftMaxMs = readFigure(search.ttft) ?? Infinity;
   const speedMin = readFigure(search.speed) ?? -Infinity;
-  const ttftMs = figures?.ttftMs ?? Infinity;
-  const speed = figures?.tokensPerSecond ?? -Infinity;
+  const ttftMs = figures?.ttft_p50_ms ?? Infinity;
+  const speed = figures?.tokens_per_second ?? -Infinity;
   return ttftMs <= ttftMaxMs && speed >= speedMin;
 }
 

@@ -4,7 +4,7 @@ import { useCallback } from "react";
 
 import type { Model, ModelProvider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
+import { useSession } from "../../api/use-session.ts";
 import { column, figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
@@ -58,10 +58,14 @@ export function ModelPage() {
 function ModelLinks({ model }: { readonly model: Model }) {
   return (
     <>
-      <LinkButton variant="default" to="/models/compare" search={{ models: model.id }}>
+      <LinkButton to="/models/compare" search={{ models: model.id }}>
         Compare
       </LinkButton>
-      <LinkButton to="/playground" search={{ tab: TABS[model.modality], model: model.id }}>
+      <LinkButton
+        to="/playground"
+        search={{ tab: TABS[model.modality], model: model.id }}
+        variant="filled"
+      >
         Open in playground
       </LinkButton>
     </>
@@ -84,7 +88,7 @@ const NO_MODEL = (
 );
 
 function ModelParts({ model }: { readonly model: Model }) {
-  const gatewayUrl = useMaybeSession()?.installation.gateway_url ?? globalThis.location.origin;
+  const { gateway_url: gatewayUrl } = useSession().installation;
   return (
     <>
       <Panel>
@@ -140,8 +144,8 @@ function ModelFacts({ model }: { readonly model: Model }) {
           `Uptime, 30 days, ${served?.whose}`,
           orDash(first.uptime, formatShare),
         ],
-        first !== undefined && ["First token, p50", formatMs(first.ttftMs)],
-        first !== undefined && ["Tokens per second", orDash(first.tokensPerSecond, formatCount)],
+        first !== undefined && ["First token, p50", formatMs(first.ttft_p50_ms)],
+        first !== undefined && ["Tokens per second", orDash(first.tokens_per_second, formatCount)],
         trust !== undefined && ["Conformance", <TrustBadges trust={trust} />],
         ["Context", orDash(model.context_length, showTokens)],
         model.modality === "text" && ["Max output", orDash(model.max_output_tokens, showTokens)],

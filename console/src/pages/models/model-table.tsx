@@ -1,6 +1,6 @@
 import { useMemo, type ReactNode } from "react";
 
-import type { Model, ModelProvider } from "../../api/contract.ts";
+import type { ListingFigures, Model, ModelProvider } from "../../api/contract.ts";
 import { CopyIcon } from "../../ui/copyable.tsx";
 import { formatMs, formatPart, formatShare } from "../../ui/format.ts";
 import { numberColumn, column, figuresColumn } from "../../ui/columns.tsx";
@@ -16,7 +16,7 @@ import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel, loggingLabel, shortTokens } from "./model-labels.ts";
 import styles from "./models.module.css";
 import { lowestPrice, paidPrice, priceLine, showPrice, type Sku } from "./price-labels.ts";
-import { servedFirst, type ServedListing } from "./served.ts";
+import { servedFirst } from "./served.ts";
 import type { ServedFor } from "./use-served.ts";
 
 export interface ModelTableProps {
@@ -53,7 +53,7 @@ export function ModelTable(props: ModelTableProps) {
 interface Row {
   readonly model: Model;
   readonly listings: readonly ModelProvider[];
-  readonly figures: ServedListing | undefined;
+  readonly figures: ListingFigures | undefined;
   readonly share: number | undefined;
 }
 
@@ -127,10 +127,10 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
  * Figures of the first provider in the last 30 days. Only the share of calls covers all providers.
  */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
-  numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
+  numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokens_per_second, {
     isSortable: true,
   }),
-  numberColumn("ttft", "First token", ({ figures }) => figures?.ttftMs, {
+  numberColumn("ttft", "First token", ({ figures }) => figures?.ttft_p50_ms, {
     show: formatMs,
     shownFrom: "wide",
     isSortable: true,

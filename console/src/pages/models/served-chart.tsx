@@ -3,7 +3,6 @@ import { useMemo, useState } from "react";
 
 import type { ListingFigures } from "../../api/contract.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
-import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import {
   SERVED_METRICS,
@@ -16,7 +15,8 @@ interface ServedChartProps {
   /** Says whose calls the figures count, such as `"Your own calls"` or `"All customers"`. */
   readonly caption: string;
   readonly listings: readonly ListingFigures[];
-  readonly lineOf: (listing: ListingFigures) => ChartPart;
+  /** What each line is of. */
+  readonly lineOf: "provider" | "model";
   /** False for the figures of all customers, which the server has only by day. */
   readonly hasHours: boolean;
   readonly nowMs: number;

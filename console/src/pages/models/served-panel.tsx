@@ -7,7 +7,6 @@ import { useIsSignedIn } from "./use-served.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { numberColumn, column } from "../../ui/columns.tsx";
 import { formatMs, formatShare } from "../../ui/format.ts";
-import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -91,7 +90,7 @@ function FiguresTable(
 ) {
   const { label, nameOf, caption, listings, empty, hasHours } = props;
   const [nowMs] = useState(() => Date.now());
-  const lineOf = label === "Provider" ? lineOfProvider : lineOfModel;
+  const lineOf = label === "Provider" ? "provider" : "model";
   const columns = useMemo(() => buildColumns(label, nameOf, nowMs), [label, nameOf, nowMs]);
   return (
     <div className={styles.served}>
@@ -109,14 +108,6 @@ function FiguresTable(
       )}
     </div>
   );
-}
-
-/** The ID is the provider's, as in charts of spend, so that the colors in both are mostly equal. */
-function lineOfProvider({ provider }: ListingFigures): ChartPart {
-  return { id: provider, name: provider };
-}
-function lineOfModel({ model }: ListingFigures): ChartPart {
-  return { id: model, name: model };
 }
 
 function buildColumns(

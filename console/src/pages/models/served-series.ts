@@ -1,6 +1,6 @@
 import type { FiguresAt, ListingFigures } from "../../api/contract.ts";
 import type { Unit } from "../../ui/charts/measure.ts";
-import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
+import type { ChartBucket } from "../../ui/charts/stack-parts.ts";
 import { showUtc } from "../../ui/time.tsx";
 
 const HOUR_MS = 3_600_000;
@@ -43,13 +43,14 @@ export function buildServedSeries(
     readonly metric: ServedMetric;
     readonly span: ServedSpan;
     readonly nowMs: number;
-    readonly lineOf: (listing: ListingFigures) => ChartPart;
+    /** The ID is that of charts of spend, so that the colors in both are mostly equal. */
+    readonly lineOf: "provider" | "model";
   },
 ) {
   const { metric, span, nowMs, lineOf } = shown;
   const drawn = listings.toSorted((a, b) => (b.calls ?? 0) - (a.calls ?? 0)).slice(0, LINES_MAX);
   const lines = drawn.map((listing) => ({
-    part: lineOf(listing),
+    part: { id: listing[lineOf], name: listing[lineOf] },
     known: new Map(
       (span === "24h" ? listing.hours : listing.days).map((figures) => [
         Date.parse(figures.at),

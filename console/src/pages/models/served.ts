@@ -2,17 +2,10 @@ import type { ListingFigures, ModelProvider, FiguresAt } from "../../api/contrac
 import { formatShare } from "../../ui/format.ts";
 import { showUtc } from "../../ui/time.tsx";
 
-/** How one provider served one model in the last 30 days; null means not measured. */
-export interface ServedListing {
-  readonly success: number | null;
-  readonly uptime: number | null;
-  readonly ttftMs: number | null;
-  readonly tokensPerSecond: number | null;
-}
-
 interface Served {
   readonly share: number;
-  readonly byProvider: ReadonlyMap<string, ServedListing>;
+  /** Figures of the last 30 days; null means not measured. */
+  readonly byProvider: ReadonlyMap<string, ListingFigures>;
 }
 
 /** Figures by model ID. A model without calls has no entry. */
@@ -21,12 +14,11 @@ export type ServedModels = ReadonlyMap<string, Served>;
 export function indexServedModels(listings: readonly ListingFigures[]): ServedModels {
   const models = new Map<string, Served>();
   for (const listing of listings) {
-    const { model, provider, success, uptime, ttft_p50_ms: ttftMs } = listing;
+    const { model, provider } = listing;
     const known = models.get(model);
-    const own = { success, uptime, ttftMs, tokensPerSecond: listing.tokens_per_second };
     models.set(model, {
       share: (known?.share ?? 0) + listing.share_of_calls,
-      byProvider: new Map([...(known?.byProvider ?? []), [provider, own]]),
+      byProvider: new Map([...(known?.byProvider ?? []), [provider, listing]]),
     });
   }
   return models;
@@ -36,7 +28,7 @@ export function indexServedModels(listings: readonly ListingFigures[]): ServedMo
 export function servedFirst(
   served: ServedModels | undefined,
   of: { readonly id: string; readonly providers: readonly ModelProvider[] },
-): ServedListing | undefined {
+): ListingFigures | undefined {
   return served?.get(of.id)?.byProvider.get(of.providers[0]?.provider ?? "");
 }
 

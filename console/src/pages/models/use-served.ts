@@ -2,7 +2,7 @@ import { useMemo } from "react";
 
 import type { ProviderFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
+import { useSession } from "../../api/use-session.ts";
 import { indexServedModels, type ServedModels } from "./served.ts";
 
 export interface ServedFor {
@@ -33,7 +33,6 @@ export function useServed(): ServedFor | undefined {
   }, [hasShared, shared, own]);
 }
 
-/** False for visitors, and while the session is being read for the first time. */
 export function useIsSignedIn(): boolean {
-  return useMaybeSession()?.state === "signed_in";
+  return useSession().state === "signed_in";
 }

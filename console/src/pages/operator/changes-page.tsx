@@ -4,10 +4,11 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
-import { AppLink, LinkButton } from "../../ui/app-link.tsx";
+import { LinkButton } from "../../ui/app-link.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
+import { OrgLink } from "./desk-page.tsx";
 import { CHANGES } from "./organization-tables.tsx";
 
 export function OperatorChangesPage() {
@@ -28,7 +29,7 @@ export function OperatorChangesPage() {
               />
               {next === null ? null : (
                 <Group justify="center">
-                  <LinkButton to="/operator/changes" search={{ before: next }} variant="default">
+                  <LinkButton to="/operator/changes" search={{ before: next }}>
                     Older
                   </LinkButton>
                 </Group>
@@ -45,11 +46,5 @@ const ORGANIZATION = column(
   "org",
   "Organization",
   ({ org_id: orgId }: { readonly org_id: string | null }) =>
-    orgId === null ? (
-      "–"
-    ) : (
-      <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm">
-        Open
-      </AppLink>
-    ),
+    orgId === null ? "–" : <OrgLink orgId={orgId} name="Open" />,
 );

@@ -9,7 +9,6 @@ import type {
 import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount } from "../../ui/format.ts";
 import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import { addUsd } from "../../ui/money-math.ts";
@@ -38,16 +37,12 @@ export const limitColumns = (keys: OperatorOrgPage["keys"]): readonly Column<Ope
     phone: "end",
   }),
   column("for", "For", (limit) => limitedThing(limit, keys), { phone: "lead" }),
-  column("rpm", "Requests/min", ({ rpm }) => countOrDefault(rpm), {
-    align: "right",
-    phone: "line",
-  }),
-  column("tpm", "Tokens/min", ({ tpm }) => countOrDefault(tpm), { align: "right", phone: "line" }),
-  column("concurrency", "Concurrent", ({ concurrency }) => countOrDefault(concurrency), {
-    align: "right",
-    phone: "line",
-  }),
+  numberColumn("rpm", "Requests/min", ({ rpm }) => rpm, LIMIT),
+  numberColumn("tpm", "Tokens/min", ({ tpm }) => tpm, LIMIT),
+  numberColumn("concurrency", "Concurrent", ({ concurrency }) => concurrency, LIMIT),
 ];
+
+const LIMIT = { otherwise: "Default", phone: "line" } as const;
 
 function limitedThing(
   { scope, key_id: keyId, model }: OperatorLimit,
@@ -57,10 +52,6 @@ function limitedThing(
   if (model !== null) return name === null ? model : `${model}, key ${name}`;
   if (scope === "org") return "All keys combined";
   return name === null ? "Each key" : `Key ${name}`;
-}
-
-function countOrDefault(value: number | null): string {
-  return value === null ? "Default" : formatCount(value);
 }
 
 export const WALLET: readonly Column<CreditEntry>[] = [

@@ -41,11 +41,7 @@ export function OperatorOrganizationsPage() {
                 />
                 {next === null ? null : (
                   <Group justify="center">
-                    <LinkButton
-                      to="/operator/organizations"
-                      search={{ q, cursor: next }}
-                      variant="default"
-                    >
+                    <LinkButton to="/operator/organizations" search={{ q, cursor: next }}>
                       Older
                     </LinkButton>
                   </Group>

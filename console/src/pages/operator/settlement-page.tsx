@@ -132,12 +132,7 @@ function PeriodActions(props: {
   const { provider, start, mode, payment } = period;
   return (
     <Group gap="xs" justify="flex-end" wrap="nowrap">
-      <LinkButton
-        to="/operator/settlement"
-        search={{ provider, period: start }}
-        size="compact-xs"
-        variant="default"
-      >
+      <LinkButton to="/operator/settlement" search={{ provider, period: start }} size="compact-xs">
         Statement
       </LinkButton>
       {mode === "prepaid" || payment !== null ? null : (

@@ -53,24 +53,24 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
   const navigate = useNavigate();
   const orgId = useSession().org?.org_id ?? "";
   const prompts = readPrompts(draft.prompts);
+  const { judge_model: judge, max_tokens } = draft;
+  /** The calls of the search, which its estimate needs too. */
+  const wanted = {
+    models: [...draft.models],
+    prompts: [...prompts],
+    ...defined({ judge_model: judge ?? undefined, max_tokens }),
+  };
 
   function submit(event: FormEvent): void {
     event.preventDefault();
     const found = findProblems(draft, prompts);
     form.setProblems(found);
     if (Object.keys(found).length > 0) return;
-    const { objective, judge_model, max_tokens } = draft;
     form.submission.run(async () => {
-      const search = await start.mutateAsync({
-        body: {
-          name: draft.name.trim(),
-          objective,
-          models: [...draft.models],
-          prompts: [...prompts],
-          budget_usd: draft.budget_usd.trim().replace(/^\$/, ""),
-          ...defined({ judge_model: judge_model ?? undefined, max_tokens }),
-        },
-      });
+      const { name, objective, budget_usd: budget } = draft;
+      const budget_usd = budget.trim().replace(/^\$/, "");
+      const body = { ...wanted, name: name.trim(), objective, budget_usd };
+      const search = await start.mutateAsync({ body });
       await searchShelf.keep(createKeptSearch(search.search_id, orgId, prompts));
       await navigate({ to: "/optimize/$searchId", params: { searchId: search.search_id } });
     });
@@ -134,7 +134,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
                     : "Optional: adds a win rate"
                 }
                 value={draft.judge_model}
-                onChange={(judge) => form.set({ judge_model: judge })}
+                onChange={(to) => form.set({ judge_model: to })}
                 clearable
                 clearButtonProps={{ "aria-label": "No judge" }}
                 error={form.errorOf("judge_model")}
@@ -162,13 +162,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             <UnplacedFault fault={form.submission.fault} placed={form.placed} />
             <RoleNote need="keys" what="start a search" />
             <Group justify="space-between" align="center">
-              <SearchEstimate
-                models={draft.models}
-                prompts={prompts}
-                judge={draft.judge_model}
-                maxTokens={draft.max_tokens}
-                budgetUsd={parseBudget(draft.budget_usd)}
-              />
+              <SearchEstimate wanted={wanted} budgetUsd={parseBudget(draft.budget_usd)} />
               <Button type="submit" loading={form.submission.isBusy}>
                 Start search
               </Button>

@@ -15,22 +15,15 @@ type Asked = BodyOf<"POST /api/console/optimize-estimate">;
 
 /** Shows the most that the search in the form can cost, which the server quotes. */
 export function SearchEstimate(props: {
-  readonly models: readonly string[];
-  readonly prompts: readonly string[];
-  readonly judge: string | null;
-  readonly maxTokens: number | undefined;
+  readonly wanted: Asked;
   readonly budgetUsd: string | undefined;
 }) {
-  const { budgetUsd, models, prompts, judge, maxTokens } = props;
-  const typed = JSON.stringify({
-    models,
-    prompts,
-    judge_model: judge ?? undefined,
-    max_tokens: maxTokens,
-  });
+  const { wanted, budgetUsd } = props;
+  const { models, prompts, judge_model: judge } = wanted;
+  const typed = JSON.stringify(wanted);
   const [asked] = useDebouncedValue(typed, TYPING_MS);
   const body = useMemo(() => JSON.parse(asked) as Asked, [asked]);
-  const isReady = isComplete(props);
+  const isReady = isComplete(wanted);
   const estimate = useQuery<OptimizeEstimate, ApiFault>({
     queryKey: ["optimize-estimate", asked],
     queryFn: ({ signal }) => call("POST /api/console/optimize-estimate", { body, signal }),
@@ -42,7 +35,7 @@ export function SearchEstimate(props: {
     <Text size="sm" c="dimmed" maw="60ch" component="div" aria-live="polite">
       {isReady ? (
         <EstimateLines
-          calls={countCalls(prompts.length, models.length, judge !== null)}
+          calls={countCalls(prompts.length, models.length, judge !== undefined)}
           estimate={isCurrent ? estimate.data : undefined}
           fault={isCurrent ? estimate.error : null}
           budgetUsd={budgetUsd}

@@ -16,13 +16,7 @@ export function GatewayTrouble(props: {
 }) {
   const { title, errorType, message, requestId } = props;
   return (
-    <Alert
-      color="red"
-      variant="light"
-      icon={<CircleAlert aria-hidden />}
-      title={title}
-      role="alert"
-    >
+    <Alert color="red" icon={<CircleAlert aria-hidden />} title={title}>
       <Stack gap={6} align="flex-start">
         <Text size="sm">{sentence(message)}</Text>
         <Group gap="xs">
@@ -60,11 +54,11 @@ function NextStep({ errorType }: { readonly errorType: string | undefined }) {
   if (errorType === "insufficient_quota") {
     return (
       <Text size="sm">
-        <AppLink to="/billing" c="inherit" underline="always">
+        <AppLink to="/billing" c="inherit">
           Add credit
         </AppLink>{" "}
         or check your{" "}
-        <AppLink to="/limits" c="inherit" underline="always">
+        <AppLink to="/limits" c="inherit">
           limits and caps
         </AppLink>
         .

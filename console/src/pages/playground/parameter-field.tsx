@@ -2,7 +2,7 @@ import { NativeSelect, Switch, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 
 import type { Descriptor } from "../../api/contract.ts";
-import { checkable } from "../../ui/fields.ts";
+import { checkable, controlled } from "../../ui/fields.ts";
 import type { ParameterValues } from "./chat/chat-types.ts";
 import classes from "./playground.module.css";
 
@@ -26,12 +26,12 @@ export function ParameterField(props: ParameterFieldProps) {
   const { name, descriptor, value, onChange } = props;
   const label =
     PARAMETER_LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+  const text = controlled(String(value ?? ""), (typed) => onChange(typed || undefined));
   if (descriptor.type === "enum") {
     return (
       <NativeSelect
         label={label}
-        value={value === undefined ? "" : String(value)}
-        onChange={(event) => onChange(event.currentTarget.value || undefined)}
+        {...text}
         data={[
           { value: "", label: defaultLabel(descriptor) },
           ...(descriptor.values ?? []).map((each) => ({ value: each, label: each })),
@@ -47,8 +47,7 @@ export function ParameterField(props: ParameterFieldProps) {
       <Textarea
         label={label}
         description={name === "stop" ? "One word or phrase per line" : undefined}
-        value={value === undefined ? "" : String(value)}
-        onChange={(event) => onChange(event.currentTarget.value || undefined)}
+        {...text}
         autosize
         minRows={1}
         maxRows={4}

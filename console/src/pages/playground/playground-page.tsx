@@ -22,26 +22,16 @@ interface TabOf {
 
 const MODELS_MAX = 4;
 
+const ChatTab = lazy(() => import("./chat/chat-tab.tsx"));
+const ImagesTab = lazy(() => import("./media/images-tab.tsx"));
+const VideosTab = lazy(() => import("./media/videos-tab.tsx"));
+const DecisionsTab = lazy(() => import("./decisions/decisions-tab.tsx"));
+
 const TABS: readonly TabOf[] = [
-  { id: "chat", label: "Chat", modality: "text", Tab: lazy(() => import("./chat/chat-tab.tsx")) },
-  {
-    id: "images",
-    label: "Images",
-    modality: "image",
-    Tab: lazy(() => import("./media/images-tab.tsx")),
-  },
-  {
-    id: "videos",
-    label: "Videos",
-    modality: "video",
-    Tab: lazy(() => import("./media/videos-tab.tsx")),
-  },
-  {
-    id: "decisions",
-    label: "Decisions",
-    modality: "decisions",
-    Tab: lazy(() => import("./decisions/decisions-tab.tsx")),
-  },
+  { id: "chat", label: "Chat", modality: "text", Tab: ChatTab },
+  { id: "images", label: "Images", modality: "image", Tab: ImagesTab },
+  { id: "videos", label: "Videos", modality: "video", Tab: VideosTab },
+  { id: "decisions", label: "Decisions", modality: "decisions", Tab: DecisionsTab },
 ];
 
 /** `/playground`: makes the same calls as a program with a key, but the session authorizes them. */

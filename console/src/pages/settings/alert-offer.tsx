@@ -35,7 +35,7 @@ export default function AlertOffer({ purchasedUsd }: { readonly purchasedUsd: st
     }
   }
   return (
-    <Alert color="gray" variant="light" icon={<BellRing aria-hidden />} title="No alerts yet">
+    <Alert color="gray" icon={<BellRing aria-hidden />} title="No alerts yet">
       <Stack gap="sm" align="flex-start">
         <Text size="sm">
           Nobody is told when the balance runs out and requests are rejected. Send an email to{" "}

@@ -3,23 +3,25 @@ import { plainUsd } from "../../ui/money-math.ts";
 
 type Rules = Alerts["rules"];
 
-export type EventName = "purchases" | "restrictions" | "key_expiry" | "provider_trouble";
+/** The rules that are on or off, with their labels. */
+export const EVENTS = [
+  ["purchases", "Credit from a purchase was added"],
+  ["restrictions", "Requests are restricted after unusual use"],
+  ["key_expiry", "A key expires in 7 days, in 1 day, or has expired"],
+  ["provider_trouble", "A provider failed most of your calls in an hour"],
+] as const;
 
 /** The form as typed. An empty `below` means no alert about the balance. */
-export interface TypedRules extends Pick<Rules, EventName> {
+export interface TypedRules extends Pick<Rules, (typeof EVENTS)[number][0]> {
   readonly below: string;
   readonly percents: readonly string[];
 }
 
 export function typedRules(rules: Rules): TypedRules {
-  const { purchases, restrictions, key_expiry, provider_trouble } = rules;
   return {
+    ...rules,
     below: rules.balance_below_usd === null ? "" : plainUsd(rules.balance_below_usd),
     percents: rules.cap_percents.map(String),
-    purchases,
-    restrictions,
-    key_expiry,
-    provider_trouble,
   };
 }
 
@@ -37,17 +39,10 @@ export function changedRules(
   const isSame =
     percents.length === before.percents.length &&
     percents.every((percent) => before.percents.includes(percent));
-  const events = EVENT_NAMES.filter((name) => typed[name] !== before[name]);
+  const events = EVENTS.filter(([name]) => typed[name] !== before[name]);
   return {
     ...(below === before.below ? {} : { balance_below_usd: below === "" ? null : below }),
     ...(isSame ? {} : { cap_percents: percents.map(Number) }),
-    ...Object.fromEntries(events.map((name) => [name, typed[name]])),
+    ...Object.fromEntries(events.map(([name]) => [name, typed[name]])),
   };
 }
-
-const EVENT_NAMES: readonly EventName[] = [
-  "purchases",
-  "restrictions",
-  "key_expiry",
-  "provider_trouble",
-];

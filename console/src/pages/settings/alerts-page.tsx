@@ -11,7 +11,7 @@ import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { notifyDone, notices } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { changedRules, typedRules, type EventName, type TypedRules } from "./alert-rules.ts";
+import { changedRules, EVENTS, typedRules, type TypedRules } from "./alert-rules.ts";
 import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { timeColumn, column } from "../../ui/columns.tsx";
@@ -51,13 +51,6 @@ function AlertsSkeleton() {
 }
 
 const PERCENTS = [50, 80, 90, 100];
-
-const EVENTS = [
-  ["purchases", "Credit from a purchase was added"],
-  ["restrictions", "Requests are restricted after unusual use"],
-  ["key_expiry", "A key expires in 7 days, in 1 day, or has expired"],
-  ["provider_trouble", "A provider failed most of your calls in an hour"],
-] as const satisfies readonly (readonly [EventName, string])[];
 
 function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }) {
   const [edited, setEdited] = useState<{

@@ -81,7 +81,7 @@ function Unavailable({ alerts }: { readonly alerts: Alerts }) {
   const mail = "E-mail is not available here. Ask the operator to configure a mail server.";
   const post = "Webhooks are not available here. Ask the operator to configure an encryption key.";
   return (
-    <Alert color="gray" variant="light" icon={<Info aria-hidden />} mb="md">
+    <Alert color="gray" icon={<Info aria-hidden />} mb="md">
       {canMail ? null : <div>{mail}</div>}
       {canPost ? null : <div>{post}</div>}
     </Alert>

@@ -117,24 +117,15 @@ function DataPanel() {
       <Stack gap="md" align="flex-start">
         <Text size="sm">
           The file contains your organization's people, keys, rules, connections, purchases and
-          credit ledger. Its{" "}
-          <AppLink to="/usage" inherit>
-            requests
-          </AppLink>
-          ,{" "}
-          <AppLink to="/billing/statements" inherit>
-            monthly statements
-          </AppLink>
-          {" and "}
-          <AppLink to="/settings/changes" inherit>
-            changes
-          </AppLink>{" "}
-          can be downloaded on their pages. Prompts and answers are not stored.
+          credit ledger. Its <AppLink to="/usage">requests</AppLink>,{" "}
+          <AppLink to="/billing/statements">monthly statements</AppLink> and{" "}
+          <AppLink to="/settings/changes">changes</AppLink> can be downloaded on their pages.
+          Prompts and answers are not stored.
         </Text>
         <DownloadLink href="/api/console/export.json">Download as JSON</DownloadLink>
         {installation.support === null ? null : (
           <Note>
-            <Support support={installation.support} />
+            <Support />
           </Note>
         )}
       </Stack>

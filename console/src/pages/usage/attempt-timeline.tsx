@@ -40,7 +40,7 @@ function AttemptItem(props: { readonly attempt: Attempt; readonly moved: string 
       <div className={styles.attemptHead}>
         <Title order={3} size="h5">
           {attempt.n}.{" "}
-          <AppLink to="/providers/$providerId" params={{ providerId: attempt.provider }} inherit>
+          <AppLink to="/providers/$providerId" params={{ providerId: attempt.provider }}>
             {attempt.provider}
           </AppLink>
         </Title>

@@ -1,10 +1,17 @@
 import type { Usage } from "../../api/contract.ts";
-import { toWhole, type Amount, type Unit } from "../../ui/charts/measure.ts";
+import { toWhole, type Amount } from "../../ui/charts/measure.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { addUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
 import { countRejected, inAndOut } from "./outcome-labels.ts";
-import { DAY_MS, HOUR_MS, STATUSES, type GroupBy, type Metric } from "./usage-search.ts";
+import {
+  DAY_MS,
+  HOUR_MS,
+  METRIC_FACTS,
+  STATUSES,
+  type GroupBy,
+  type Metric,
+} from "./usage-search.ts";
 
 type Figures = Usage["series"][number]["parts"][string];
 
@@ -16,10 +23,11 @@ export function chartData(
 ): { readonly parts: readonly ChartPart[]; readonly buckets: readonly ChartBucket[] } {
   const isTimes = metric === "ttft";
   const isWhole = by === "day";
+  const { label, whole = label } = METRIC_FACTS[metric];
   const parts = isTimes
     ? TIMES
     : isWhole
-      ? [{ id: WHOLE, name: WHOLE_NAMES[metric], isWhole }]
+      ? [{ id: WHOLE, name: whole, isWhole }]
       : rankParts(usage, by, metric);
   const buckets = usage.series.map((step) => ({
     id: step.at,
@@ -55,22 +63,6 @@ const TIMES: readonly ChartPart[] = [
 ];
 
 const WHOLE = "all";
-const WHOLE_NAMES: Readonly<Record<Metric, string>> = {
-  spend: "Spend",
-  requests: "Requests",
-  tokens: "Tokens",
-  errors: "Failed requests",
-  rejected: "Rejected requests",
-  ttft: "p50 time to first token",
-};
-export const UNITS: Readonly<Record<Metric, Unit>> = {
-  spend: "usd",
-  requests: "count",
-  tokens: "count",
-  errors: "count",
-  rejected: "count",
-  ttft: "ms",
-};
 const OTHER = "other";
 
 /** The groups, largest first, then all others. The chart draws the first part at the bottom. */
@@ -78,7 +70,7 @@ function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPar
   const sums = new Map<string, bigint>();
   for (const { parts } of usage.series) {
     for (const [id, figures] of Object.entries(parts)) {
-      const whole = toWhole(UNITS[metric], pickAmount(figures, metric));
+      const whole = toWhole(METRIC_FACTS[metric].unit, pickAmount(figures, metric));
       sums.set(id, (sums.get(id) ?? 0n) + whole);
     }
   }
@@ -128,14 +120,7 @@ const BUCKET_MS: Readonly<Record<Usage["bucket"], number>> = {
 };
 
 export function metricOf(figures: Usage["totals"], metric: Metric): Amount {
+  if (metric === "ttft") return figures.ttft_p50_ms;
   const { in: tokensIn, out: tokensOut } = inAndOut(figures.tokens);
-  const amounts: Readonly<Record<Metric, Amount>> = {
-    spend: figures.spent_usd,
-    requests: figures.requests,
-    tokens: tokensIn + tokensOut,
-    errors: figures.by_status.failed,
-    rejected: countRejected(figures),
-    ttft: figures.ttft_p50_ms,
-  };
-  return amounts[metric];
+  return pickAmount({ ...figures, tokens: tokensIn + tokensOut }, metric);
 }

@@ -3,19 +3,17 @@ import { Anchor } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
 import type { Usage, UsageFigures } from "../../api/contract.ts";
-import { formatCount, formatMs } from "../../ui/format.ts";
+import { formatMs } from "../../ui/format.ts";
+import { moneyColumn, numberColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import kit from "../../ui/kit.module.css";
 import charts from "../../ui/charts/charts.module.css";
 import { findHighest, measureLength, toWhole } from "../../ui/charts/measure.ts";
 import { toColour, choosePaints, type Paint } from "../../ui/charts/part-paint.ts";
-import { parseUsd } from "../../ui/money-math.ts";
-import { Money } from "../../ui/money.tsx";
-import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { chartData, groupName, metricOf, NONE, UNITS } from "./chart-data.ts";
+import { chartData, groupName, metricOf, NONE } from "./chart-data.ts";
 import { countRejected, inAndOut } from "./outcome-labels.ts";
 import {
+  METRIC_FACTS,
   STATUSES,
   type ChangeSearch,
   type GroupBy,
@@ -74,67 +72,52 @@ function buildColumns(
         </>
       ),
     },
-    ...FIGURES.map(({ show, valueOf, ...column }): Column<Group> => {
-      const cell = (figures: UsageFigures) => <span className={kit.figures}>{show(figures)}</span>;
-      return {
-        ...column,
-        align: "right",
-        total: cell(totals),
-        sortValue: ({ figures }) => valueOf(figures),
-        render: ({ figures }) => cell(figures),
-      };
-    }),
+    ...FIGURES.map((each) => ({ ...each, total: each.render({ figures: totals }) })),
   ];
 }
 
-const FIGURES: readonly {
-  readonly id: string;
-  readonly label: string;
-  readonly shownFrom?: ShownFrom;
-  readonly phone?: "end" | "line";
-  readonly show: (figures: UsageFigures) => ReactElement | string;
-  readonly valueOf: (figures: UsageFigures) => number | bigint;
-}[] = [
-  { ...count("requests", "Requests", ({ requests }) => requests), phone: "line" },
-  { ...count("failed", "Failed", ({ by_status }) => by_status.failed), phone: "line" },
+type Figured = Pick<Group, "figures">;
+
+const FIGURES: readonly Column<Figured>[] = [
+  count("requests", "Requests", ({ requests }) => requests, { phone: "line" }),
+  count("failed", "Failed", ({ by_status }) => by_status.failed, { phone: "line" }),
   count("rejected", "Rejected", countRejected),
   count("in", "Tokens in", ({ tokens }) => inAndOut(tokens).in),
-  count("cached", "Cached tokens", ({ tokens }) => tokens.cached_prompt, "wide"),
+  count("cached", "Cached tokens", ({ tokens }) => tokens.cached_prompt, { shownFrom: "wide" }),
   count("out", "Tokens out", ({ tokens }) => inAndOut(tokens).out),
   duration("p50", "First token, p50", ({ ttft_p50_ms }) => ttft_p50_ms),
   duration("p95", "p95", ({ ttft_p95_ms }) => ttft_p95_ms),
-  {
-    id: "spend",
-    label: "Spend",
+  moneyColumn("spend", "Spend", ({ figures }) => figures.spent_usd, {
+    isSortable: true,
     phone: "end",
-    show: ({ spent_usd }) => <Money usd={spent_usd} />,
-    valueOf: ({ spent_usd }) => parseUsd(spent_usd),
-  },
+  }),
 ];
 
 function count(
   id: string,
   label: string,
-  valueOf: (figures: UsageFigures) => number,
-  shownFrom: ShownFrom = "always",
-): (typeof FIGURES)[number] {
-  return { id, label, shownFrom, valueOf, show: (figures) => formatCount(valueOf(figures)) };
+  read: (figures: UsageFigures) => number,
+  more?: Partial<Column<Figured>>,
+): Column<Figured> {
+  return numberColumn(id, label, ({ figures }) => read(figures), { isSortable: true, ...more });
 }
 
 function duration(
   id: string,
   label: string,
-  msOf: (figures: UsageFigures) => number | null,
-): (typeof FIGURES)[number] {
-  const valueOf = (figures: UsageFigures): number => msOf(figures) ?? -1;
-  return { id, label, valueOf, show: (figures) => formatMs(msOf(figures)) };
+  read: (figures: UsageFigures) => number | null,
+): Column<Figured> {
+  return numberColumn(id, label, ({ figures }) => read(figures), {
+    show: formatMs,
+    sortValue: ({ figures }) => read(figures) ?? -1,
+  });
 }
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
 /** A bar per group, relative to the largest. If the chart has the group, the colors are equal. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
-  const unit = UNITS[metric];
+  const { unit } = METRIC_FACTS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
   const highest = findHighest(amounts);
   const { parts } = chartData(usage, metric, by);

@@ -1,7 +1,7 @@
 import { Code, Stack, Text } from "@mantine/core";
 
 import type { Refusal, RefusalReason, RequestDetail } from "../../api/contract.ts";
-import { RepairButton } from "../../app/repair-link.tsx";
+import { RepairLink } from "../../app/repair-link.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -25,7 +25,7 @@ export function RefusalReasons({ refusal }: { readonly refusal: Refusal }) {
       <Stack gap="sm">
         {action === null ? null : (
           <div>
-            <RepairButton action={action} target={target} />
+            <RepairLink action={action} target={target} isButton />
           </div>
         )}
         {reason === null ? null : <FactList facts={listFacts(reason)} />}

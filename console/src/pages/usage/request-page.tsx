@@ -142,7 +142,7 @@ function RequestFacts({ request }: { readonly request: RequestRow }) {
           model === null ? (
             "–"
           ) : (
-            <AppLink to="/models/$" params={{ _splat: model }} inherit>
+            <AppLink to="/models/$" params={{ _splat: model }}>
               {model}
             </AppLink>
           ),
@@ -152,7 +152,7 @@ function RequestFacts({ request }: { readonly request: RequestRow }) {
           key_id === null ? (
             source
           ) : (
-            <AppLink to="/keys/$keyId" params={{ keyId: key_id }} inherit>
+            <AppLink to="/keys/$keyId" params={{ keyId: key_id }}>
               {source}
             </AppLink>
           ),

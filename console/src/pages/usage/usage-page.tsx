@@ -22,11 +22,11 @@ import {
   chosen,
   readFilters,
   GROUPS,
+  METRIC_FACTS,
   METRICS,
   MINUTE_MS,
   nameBefore,
   nameSelection,
-  RANKS,
   spanBefore,
   type ChangeSearch,
   type SearchProps,
@@ -36,7 +36,7 @@ import {
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
-import { chartData, spanOfBucket, UNITS } from "./chart-data.ts";
+import { chartData, spanOfBucket } from "./chart-data.ts";
 import { writeMinute } from "./day-range.ts";
 import { findId } from "../../app/find-id.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
@@ -123,7 +123,7 @@ function Figures({ filters, search, change }: SearchProps & { readonly filters: 
   const metric = chosen(METRICS, search.metric);
   const usage = useAnswer(
     "GET /api/console/usage",
-    { query: { ...filters, group_by: by, rank_by: RANKS[metric] } },
+    { query: { ...filters, group_by: by, rank_by: METRIC_FACTS[metric].rank } },
     { subject: `${nameSelection(search)} ${by}`, refetchMs: MINUTE_MS },
   );
   const before = useFiguresBefore(filters, search, usage);
@@ -209,15 +209,15 @@ function FiguresSkeleton() {
 
 function UsageChart({ usage, by, metric, change }: FiguresProps) {
   const { parts, buckets } = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
-  const name = METRICS.find(({ value }) => value === metric)?.label ?? "";
+  const { label, unit } = METRIC_FACTS[metric];
   const isTimes = metric === "ttft";
   const isSplit = parts.length > 1 && !isTimes;
   return (
     <>
       <StackedBars
-        label={`${name}${isSplit ? ` by ${by}` : ""}, per ${BUCKETS[usage.bucket]}`}
+        label={`${label}${isSplit ? ` by ${by}` : ""}, per ${BUCKETS[usage.bucket]}`}
         bucketLabel={usage.bucket === "day" ? "Day (UTC)" : "Time"}
-        unit={UNITS[metric]}
+        unit={unit}
         parts={parts}
         buckets={buckets}
         shape={isTimes ? "lines" : "bars"}

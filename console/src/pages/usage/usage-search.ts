@@ -4,6 +4,7 @@ import {
   type RequestStatus,
 } from "../../../../src/kernel/core/request-status.ts";
 import type { ChangeHow } from "../../app/use-filters.ts";
+import type { Unit } from "../../ui/charts/measure.ts";
 
 /** The query parameters of the usage page. */
 export type UsageSearch = Readonly<
@@ -27,19 +28,25 @@ export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
 export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 
-/**
- * The metrics by which the server selects the largest groups. Times have no sum, so for them the
- * number of requests decides.
- */
-export const RANKS: Readonly<
-  Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
-> = {
-  spend: "spend",
-  requests: "requests",
-  tokens: "tokens",
-  errors: "failed",
-  rejected: "rejected",
-  ttft: "requests",
+interface MetricFacts {
+  readonly label: string;
+  /** Name of a bar that has no groups. Default: the label. */
+  readonly whole?: string;
+  readonly unit: Unit;
+  /**
+   * The metric by which the server selects the largest groups. Times have no sum, so for them the
+   * number of requests decides.
+   */
+  readonly rank: NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>;
+}
+
+export const METRIC_FACTS: Readonly<Record<Metric, MetricFacts>> = {
+  spend: { label: "Spend", unit: "usd", rank: "spend" },
+  requests: { label: "Requests", unit: "count", rank: "requests" },
+  tokens: { label: "Tokens", unit: "count", rank: "tokens" },
+  errors: { label: "Failed", whole: "Failed requests", unit: "count", rank: "failed" },
+  rejected: { label: "Rejected", whole: "Rejected requests", unit: "count", rank: "rejected" },
+  ttft: { label: "Time to first token", unit: "ms", rank: "requests" },
 };
 
 type Option<V> = readonly { readonly value: V; readonly label: string }[];
@@ -53,14 +60,10 @@ export const RANGES: Option<Range> = [
   { value: "month", label: "This month" },
   { value: "custom", label: "Custom" },
 ];
-export const METRICS: Option<Metric> = [
-  { value: "spend", label: "Spend" },
-  { value: "requests", label: "Requests" },
-  { value: "tokens", label: "Tokens" },
-  { value: "errors", label: "Failed" },
-  { value: "rejected", label: "Rejected" },
-  { value: "ttft", label: "Time to first token" },
-];
+export const METRICS: Option<Metric> = (Object.keys(METRIC_FACTS) as Metric[]).map((value) => ({
+  value,
+  label: METRIC_FACTS[value].label,
+}));
 export const GROUPS: Option<GroupBy> = [
   { value: "model", label: "Model" },
   { value: "key", label: "Key" },

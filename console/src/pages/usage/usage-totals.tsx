@@ -7,9 +7,9 @@ import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { shortTokens } from "../models/model-labels.ts";
-import { metricOf, chartData, UNITS } from "./chart-data.ts";
+import { metricOf, chartData } from "./chart-data.ts";
 import { countRejected, inAndOut } from "./outcome-labels.ts";
-import { METRICS, type Metric } from "./usage-search.ts";
+import { METRIC_FACTS, type Metric } from "./usage-search.ts";
 import styles from "./usage.module.css";
 
 export interface UsageTotalsProps {
@@ -62,7 +62,7 @@ interface MetricCardProps extends UsageTotalsProps {
 
 function MetricCard(props: MetricCardProps) {
   const { metric, usage, before } = props;
-  const label = METRICS.find(({ value }) => value === metric)?.label ?? "";
+  const { label, unit } = METRIC_FACTS[metric];
   const values = useMemo(
     () =>
       chartData(usage, metric, "day").buckets.map(
@@ -76,7 +76,7 @@ function MetricCard(props: MetricCardProps) {
       value={props.value}
       change={
         <ChangeMark
-          unit={UNITS[metric]}
+          unit={unit}
           now={metricOf(usage.totals, metric)}
           before={before && metricOf(before, metric)}
           than={props.than}
@@ -86,7 +86,7 @@ function MetricCard(props: MetricCardProps) {
         <>
           {props.hint}
           <div className={styles.spark}>
-            <Sparkline label={`${label} over time`} unit={UNITS[metric]} values={values} />
+            <Sparkline label={`${label} over time`} unit={unit} values={values} />
           </div>
         </>
       }

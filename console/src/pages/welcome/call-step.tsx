@@ -49,7 +49,7 @@ function Succeeded({ requestId }: { readonly requestId: string }) {
       <CircleCheck size={18} color="var(--tm-ok)" aria-hidden />
       <Text size="sm">
         Your first request succeeded. {data === undefined ? null : <Measured detail={data} />}{" "}
-        <AppLink to="/requests/$requestId" params={{ requestId }} inherit>
+        <AppLink to="/requests/$requestId" params={{ requestId }}>
           View request
         </AppLink>
       </Text>
@@ -121,7 +121,7 @@ function Refused(props: {
   });
   const isOfCredit = reason === "insufficient_quota" && !hasCredit;
   return (
-    <Alert color="orange" variant="light">
+    <Alert color="orange">
       <Stack gap="xs" align="flex-start">
         <Text size="sm">
           {isOfCredit

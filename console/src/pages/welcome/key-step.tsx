@@ -29,7 +29,7 @@ export function KeyStep({ firstKey }: { readonly firstKey: FirstKey }) {
           <Text size="sm">
             It is in the code below until you close or reload this tab, also while you pay. After
             that, this key is not shown again. If you lose it, disable it and create a new one on
-            the <KeysLink />.
+            the <AppLink to="/keys">keys page</AppLink>.
           </Text>
         </Stack>
       );
@@ -56,7 +56,7 @@ function NoKey({ make }: { readonly make: () => Promise<void> }) {
     <Stack gap="sm">
       <Text size="sm">
         No key to show: a key is shown only by the tab that created it. Create one, and the code
-        below has it. Your other keys are on the <KeysLink />.
+        below has it. Your other keys are on the <AppLink to="/keys">keys page</AppLink>.
       </Text>
       <Act label="Create a key and put it in" run={make} />
     </Stack>
@@ -74,14 +74,6 @@ function Act(props: { readonly label: string; readonly run: () => Promise<void> 
         </Button>
       </div>
     </>
-  );
-}
-
-function KeysLink() {
-  return (
-    <AppLink to="/keys" inherit>
-      keys page
-    </AppLink>
   );
 }
 
