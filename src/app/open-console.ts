@@ -49,7 +49,7 @@ import { readSettlementTerms } from "./load-catalog.ts";
 import type { Backend } from "./open-backend.ts";
 import { hasDefaultFolder } from "./open-catalog.ts";
 import { readRefreshState } from "./refresh-state.ts";
-import { CONSOLE_PAGES, GATEWAY_OPENAPI, programVersion } from "./shipped-files.ts";
+import { CONSOLE_PAGES, programVersion, SHIPPED_SCHEMAS } from "./shipped-files.ts";
 import { createConsoleServer } from "../account/console-api/console-server.ts";
 
 export interface ConsoleOptions {
@@ -157,7 +157,7 @@ export async function openConsole(
     clock,
     log,
     staticDir: CONSOLE_PAGES,
-    openApiFile: GATEWAY_OPENAPI,
+    schemaDir: SHIPPED_SCHEMAS,
     consoleUrl,
     gatewayUrl,
   });

@@ -151,7 +151,8 @@ export interface ConsoleDeps extends OperationDeps {
   readonly log: Logger & { debug(detail: object, message: string): void };
   /** The folder of the built pages; without it, all pages except the sign-in page answer 503. */
   readonly staticDir: string;
-  readonly openApiFile: string;
+  /** The folder of the OpenAPI documents of the gateway and of the console. */
+  readonly schemaDir: string;
   readonly gatewayUrl: () => string;
 }
 
