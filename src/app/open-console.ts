@@ -130,7 +130,7 @@ export async function openConsole(
     companies: backend.companyStore,
     statements: backend.statementStore,
     optimize,
-    operator: openOperator(options, parts),
+    ...openOperator(options, parts),
     alerts,
     team: openTeam(options, { mailer, consoleUrl }),
     reports: backend.usageReports,
@@ -247,9 +247,9 @@ function openTeam(
 function openOperator(
   { config, inForce, backend, env, clock }: ConsoleOptions,
   { serve, ledger }: GatewayParts,
-): ConsoleDeps["operator"] {
+) {
   return {
-    emails: new Set(splitList(config.operators).map(normaliseEmail)),
+    operators: new Set(splitList(config.operators).map(normaliseEmail)),
     orgs: backend.orgDirectory,
     credit: backend.creditStore,
     purchases: backend.purchaseStore,
@@ -259,7 +259,6 @@ function openOperator(
       const isFolderOptional = hasDefaultFolder(config);
       return readSettlementTerms({ manifestsDir, isFolderOptional, env, clock });
     },
-    changes: backend.changeStore,
     desk: backend.operatorDesk,
     pools: serve.pools,
     installation: {
@@ -272,7 +271,7 @@ function openOperator(
       hasGoneBack: () => ledger.hasGoneBack,
       readInstances: () => backend.readInstances(),
       readBooks: () => backend.readBooksFigures(),
-      readLosses: (days) => backend.listingLosses(days),
+      readLosses: (days: number) => backend.listingLosses(days),
       readRefreshWaits: () => readRefreshState(config.dataDir)?.waits ?? [],
       readReplicaLagMs: () => backend.replicaLagMs(),
     },

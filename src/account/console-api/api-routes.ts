@@ -182,8 +182,8 @@ async function openSession(
   const { method, headers } = request;
   const foreign = foreignOriginProblem(request, deps.consoleUrl());
   if (contract.access === "operator") {
-    const { identity, operator, clock } = deps;
-    const session = await readOperatorSession(identity, headers.cookie, operator.emails);
+    const { identity, operators, clock } = deps;
+    const session = await readOperatorSession(identity, headers.cookie, operators);
     if (session instanceof ConsoleRefusal || method === "GET" || method === "HEAD") return session;
     return foreign ?? staleSignInProblem(session, clock.nowMs()) ?? session;
   }

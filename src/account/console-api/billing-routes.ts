@@ -43,20 +43,20 @@ import { present } from "./present.ts";
 import { Balance } from "./contract/shared.ts";
 
 export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billingRoutes> {
-  const { billing, companies, records, reports } = deps;
+  const { billing, companies, purchases, records, reports } = deps;
   return {
     "GET /api/console/billing": async ({ session: { orgId } }) => {
-      const [balance, owedMicroUsd, purchases] = await Promise.all([
+      const [balance, owedMicroUsd, listed] = await Promise.all([
         records.balance(orgId),
-        billing.owed(orgId),
-        billing.listPurchases(orgId),
+        purchases.owed(orgId),
+        purchases.list(orgId),
       ]);
       return present(
         Billing,
         { owedMicroUsd, payments: billing },
         {
           balance: presentBalance(balance),
-          purchases: purchases.map(presentPurchase),
+          purchases: listed.map(presentPurchase),
         },
       );
     },
@@ -201,7 +201,7 @@ async function findPaid(
   orgId: OrgId,
   purchaseId: string,
 ): Promise<PaidPurchase | ConsoleRefusal> {
-  const purchase = await deps.billing.findPurchase(orgId, purchaseId);
+  const purchase = await deps.purchases.findOwn(orgId, purchaseId);
   if (purchase === undefined) return notFound("purchase");
   return isPaid(purchase) ? purchase : NOT_PAID;
 }
