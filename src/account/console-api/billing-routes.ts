@@ -34,7 +34,7 @@ import {
   TopUpPause,
   TopUpRule,
 } from "./contract/statements.ts";
-import { paperFile } from "./file-answer.ts";
+import { paperFile, writeLines } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
 import type { Balance as LedgerBalance } from "../../ledger/index.ts";
@@ -102,7 +102,7 @@ export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billin
 
     "GET /api/console/credit-ledger.csv": async ({ session }) => ({
       fileName: "credit-ledger.csv",
-      pieces: ledgerCsv(deps, session.orgId),
+      pieces: writeLines(LEDGER_HEAD, everyWalletLine(deps, session.orgId), ledgerLine),
     }),
   };
 }
@@ -149,13 +149,7 @@ export async function* everyWalletLine(
   } while (cursor !== undefined);
 }
 
-async function* ledgerCsv(deps: ConsoleDeps, orgId: OrgId): AsyncIterable<string> {
-  let head = "at,kind,ref,amount_usd\r\n";
-  for await (const entries of everyWalletLine(deps, orgId)) {
-    yield head + entries.map(ledgerLine).join("");
-    head = "";
-  }
-}
+const LEDGER_HEAD = "at,kind,ref,amount_usd\r\n";
 
 function ledgerLine({ at, kind, ref, amount_usd }: CreditEntry): string {
   return `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`;
