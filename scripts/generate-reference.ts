@@ -17,6 +17,7 @@ import {
   rolesPage,
   webhooksGuide,
 } from "./reference/pages.ts";
+import { consoleDocument } from "./reference/console-openapi/document.ts";
 import { gatewayDocument } from "./reference/openapi/document.ts";
 
 /** `path` is relative to the project folder. */
@@ -29,6 +30,7 @@ interface ReferencePage {
 const PAGES: readonly ReferencePage[] = [
   { path: "schema/provider-manifest.schema.json", text: () => jsonText(publishedSchema()) },
   { path: "schema/openapi-v1.json", text: () => jsonText(gatewayDocument()) },
+  { path: "schema/openapi-console.json", text: () => pathsText(consoleDocument()) },
   { path: "deploy/helm/tokenmarket/values.schema.json", text: () => jsonText(chartSchema()) },
   { path: "docs/reference/errors.md", text: errorsPage },
   { path: "docs/guides/errors.md", text: errorsGuide },
@@ -72,6 +74,24 @@ function write(file: string, text: string): void {
 
 function jsonText(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Writes each path on a line of its own: this document repeats its schemas, so it is long. */
+function pathsText(document: object): string {
+  const text = linesText(document, (part, name) =>
+    name === "paths" ? linesText(part as object) : JSON.stringify(part),
+  );
+  return `${text}\n`;
+}
+
+function linesText(
+  value: object,
+  show: (part: unknown, name: string) => string = (part) => JSON.stringify(part),
+): string {
+  const lines = Object.entries(value).map(([name, part]: [string, unknown]) => {
+    return `${JSON.stringify(name)}: ${show(part, name)}`;
+  });
+  return `{\n${lines.join(",\n")}\n}`;
 }
 
 function textOf(file: string): string | undefined {

@@ -49,7 +49,7 @@ import { readSettlementTerms } from "./load-catalog.ts";
 import type { Backend } from "./open-backend.ts";
 import { hasDefaultFolder } from "./open-catalog.ts";
 import { readRefreshState } from "./refresh-state.ts";
-import { CONSOLE_PAGES, GATEWAY_OPENAPI, programVersion } from "./shipped-files.ts";
+import { CONSOLE_PAGES, programVersion, SHIPPED_SCHEMAS } from "./shipped-files.ts";
 import { createConsoleServer } from "../account/console-api/console-server.ts";
 
 export interface ConsoleOptions {
@@ -130,7 +130,7 @@ export async function openConsole(
     companies: backend.companyStore,
     statements: backend.statementStore,
     optimize,
-    operator: openOperator(options, parts),
+    ...openOperator(options, parts),
     alerts,
     team: openTeam(options, { mailer, consoleUrl }),
     reports: backend.usageReports,
@@ -157,7 +157,7 @@ export async function openConsole(
     clock,
     log,
     staticDir: CONSOLE_PAGES,
-    openApiFile: GATEWAY_OPENAPI,
+    schemaDir: SHIPPED_SCHEMAS,
     consoleUrl,
     gatewayUrl,
   });
@@ -247,9 +247,9 @@ function openTeam(
 function openOperator(
   { config, inForce, backend, env, clock }: ConsoleOptions,
   { serve, ledger }: GatewayParts,
-): ConsoleDeps["operator"] {
+) {
   return {
-    emails: new Set(splitList(config.operators).map(normaliseEmail)),
+    operators: new Set(splitList(config.operators).map(normaliseEmail)),
     orgs: backend.orgDirectory,
     credit: backend.creditStore,
     purchases: backend.purchaseStore,
@@ -259,7 +259,6 @@ function openOperator(
       const isFolderOptional = hasDefaultFolder(config);
       return readSettlementTerms({ manifestsDir, isFolderOptional, env, clock });
     },
-    changes: backend.changeStore,
     desk: backend.operatorDesk,
     pools: serve.pools,
     installation: {
@@ -272,7 +271,7 @@ function openOperator(
       hasGoneBack: () => ledger.hasGoneBack,
       readInstances: () => backend.readInstances(),
       readBooks: () => backend.readBooksFigures(),
-      readLosses: (days) => backend.listingLosses(days),
+      readLosses: (days: number) => backend.listingLosses(days),
       readRefreshWaits: () => readRefreshState(config.dataDir)?.waits ?? [],
       readReplicaLagMs: () => backend.replicaLagMs(),
     },

@@ -9,7 +9,8 @@ export const SHIPPED_MANIFESTS: string = join(PACKAGE_FOLDER, "manifests");
 
 export const CONSOLE_PAGES: string = join(PACKAGE_FOLDER, "dist", "console");
 
-export const GATEWAY_OPENAPI: string = join(PACKAGE_FOLDER, "schema", "openapi-v1.json");
+/** The folder of the published schemas, including the OpenAPI documents that the console serves. */
+export const SHIPPED_SCHEMAS: string = join(PACKAGE_FOLDER, "schema");
 
 export function programVersion(): string {
   const text = readFileSync(join(PACKAGE_FOLDER, "package.json"), "utf8");

@@ -71,18 +71,16 @@ export function openOperationDeps(
       open: () => openExportKey(config),
       read: (file) => readExportKey(config, file),
     },
-    operator: {
-      orgs: backend.orgDirectory,
-      credit: backend.creditStore,
-      settlement: backend.settlementStore,
-      readSettlementTerms: () =>
-        readSettlementTerms({
-          manifestsDir,
-          isFolderOptional: isFolderOptional && hasDefaultFolder(config),
-          env: context.env,
-          clock,
-        }),
-    },
+    orgs: backend.orgDirectory,
+    credit: backend.creditStore,
+    settlement: backend.settlementStore,
+    readSettlementTerms: () =>
+      readSettlementTerms({
+        manifestsDir,
+        isFolderOptional: isFolderOptional && hasDefaultFolder(config),
+        env: context.env,
+        clock,
+      }),
     checkPrivateManifest: (providerId) =>
       checkPrivateManifest(manifestsDir, providerId, isFolderOptional),
   };

@@ -44,7 +44,6 @@ export * from "./core/turns.ts";
 export * from "./core/usage.ts";
 export * from "./json/check-schema.ts";
 export * from "./json/splice.ts";
-export * from "./json/describe-fields.ts";
 export * from "./json/fold-name.ts";
 export * from "./json/json-edit.ts";
 export * from "./json/json-document.ts";

@@ -204,14 +204,14 @@ export class BillingModel {
   }
 
   async check(): Promise<void> {
-    const { backend, billings } = this.#fixture;
+    const { backend } = this.#fixture;
     const { settledMicroUsd, heldMicroUsd } = await backend.recordStore.balance(this.orgId);
     agree(settledMicroUsd, this.#expected());
     const short = heldMicroUsd - settledMicroUsd;
-    const owed = await billings[0].owed(this.orgId);
+    const owed = await backend.purchaseStore.owed(this.orgId);
     agree(owed, short > 0n ? short : 0n);
     if (owed > 0n) this.seen.add("owed at the end");
-    const purchases = await billings[1].listPurchases(this.orgId);
+    const purchases = await backend.purchaseStore.list(this.orgId);
     for (const { session, purchaseId } of this.#bought) {
       const { state } = purchases.find((each) => each.purchaseId === purchaseId) ?? {};
       agree([purchaseId, state], [purchaseId, this.#stateOf(session)]);

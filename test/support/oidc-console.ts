@@ -57,24 +57,25 @@ export async function startOidcConsole(options: {
     const target = new URL(request.url ?? "/", url);
     const cookieHeader = request.headers.cookie;
     const returnPath = target.searchParams.get("return") ?? undefined;
-    const steps: Readonly<Record<string, () => Promise<Redirect>>> = {
-      "/auth/start": () => identity.startSignIn({ returnPath }),
-      "/auth/recheck": () => identity.startRecheck({ cookieHeader, returnPath }),
+    const { signIns } = identity;
+    const steps: Readonly<Record<string, () => Promise<Redirect> | undefined>> = {
+      "/auth/start": () => signIns?.start(returnPath),
+      "/auth/recheck": () => signIns?.startRecheck(cookieHeader, returnPath),
       "/auth/sign-out": () => identity.signOut(cookieHeader),
       "/auth/callback": () =>
-        identity.finishSignIn({
+        signIns?.finish({
           url: request.url ?? "/",
           cookieHeader,
           userAgent: request.headers["user-agent"],
           requestId: createRequestId(clock.nowMs()),
         }),
     };
-    const step = steps[target.pathname];
-    if (step === undefined) {
+    const next = steps[target.pathname]?.();
+    if (next === undefined) {
       response.end(`page ${target.pathname}`);
       return;
     }
-    step().then(
+    next.then(
       ({ location, cookies }) =>
         response.writeHead(303, { location, "set-cookie": [...cookies] }).end(),
       () => response.writeHead(500).end(),

@@ -1,7 +1,4 @@
-import {
-  type DescribedDocument,
-  describeFields,
-} from "../../../src/kernel/json/describe-fields.ts";
+import { type DescribedDocument, describeFields } from "../describe-fields.ts";
 import { CALL_SCHEMAS } from "./call-schemas.ts";
 import { ERROR_SCHEMAS, HEADER_COMPONENTS, refusalComponents } from "./errors.ts";
 import { FIELD_WORDS } from "./field-words.ts";

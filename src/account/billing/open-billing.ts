@@ -42,10 +42,7 @@ function grantedBilling(store: PurchaseStore, bounds: PurchaseBounds): Billing {
     startPurchase: refuse(
       "credit cannot be bought here; ask the operator of this installation to add it",
     ),
-    listPurchases: (orgId, max) => store.list(orgId, max),
-    findPurchase: (orgId, purchaseId) => store.findOwn(orgId, purchaseId),
     checkPurchase: (orgId, purchaseId) => store.findOwn(orgId, purchaseId),
-    owed: (orgId) => store.owed(orgId),
     webhook: () => Promise.resolve("not_configured"),
     recover: refuse("no payment provider is configured; repeat grants under their references"),
     topUpPause: nothing,

@@ -181,14 +181,6 @@ export class StripeBilling {
     throw new PurchaseFault("too_many", message);
   }
 
-  listPurchases(orgId: OrgId, max?: null): Promise<readonly PurchaseRecord[]> {
-    return this.#options.store.list(orgId, max);
-  }
-
-  findPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
-    return this.#options.store.findOwn(orgId, purchaseId);
-  }
-
   /** While the purchase is unfinished, asks the payment provider first and applies the answer. */
   async checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
     const { store, log } = this.#options;
@@ -204,10 +196,6 @@ export class StripeBilling {
       log.warn({ purchaseId, err: fault }, "the payment provider did not answer");
     }
     return await store.findOwn(orgId, purchaseId);
-  }
-
-  owed(orgId: OrgId): Promise<MicroUsd> {
-    return this.#options.store.owed(orgId);
   }
 
   /** For `POST /webhooks/stripe`: `done` only after the commit; `bad_signature` becomes a 400. */

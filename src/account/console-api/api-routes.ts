@@ -29,8 +29,6 @@ import { type RouteName, ROUTES } from "./contract.ts";
 import type { RouteContract } from "./contract/shared.ts";
 import type { Call, Handlers } from "./handler.ts";
 import { type FileAnswer, openFile } from "./file-answer.ts";
-import { openApiDocument } from "./openapi.ts";
-import { PublicDocument } from "./public-document.ts";
 import { openReportGates, type ReportGates } from "./concurrency-gate.ts";
 import { alertHandlers } from "./alerts-routes.ts";
 import { billingHandlers } from "./billing-routes.ts";
@@ -56,15 +54,7 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {
     addRoute(app, deps, { name, handle, gates });
   }
-  // Built at the first request: the console's address is known once its listener is open.
-  let document: PublicDocument | undefined;
-  app.get("/api/openapi.json", async (request, reply) => {
-    document ??= PublicDocument.of(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
-    return sendAnswer(request, reply, document);
-  });
 }
-
-const KEPT_SECONDS = 60;
 
 type LooseHandler = (call: Call<RouteName>) => Promise<unknown>;
 
@@ -191,8 +181,8 @@ async function openSession(
   const { method, headers } = request;
   const foreign = foreignOriginProblem(request, deps.consoleUrl());
   if (contract.access === "operator") {
-    const { identity, operator, clock } = deps;
-    const session = await readOperatorSession(identity, headers.cookie, operator.emails);
+    const { identity, operators, clock } = deps;
+    const session = await readOperatorSession(identity, headers.cookie, operators);
     if (session instanceof ConsoleRefusal || method === "GET" || method === "HEAD") return session;
     return foreign ?? staleSignInProblem(session, clock.nowMs()) ?? session;
   }

@@ -27,31 +27,26 @@ const FORM_BYTES_MAX = 64 * 1024;
 
 export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const { identity } = deps;
+  const { signIns } = identity;
   app.get("/auth/start", ONCE, async (request, reply) => {
-    if (identity.signInName === null) return follow(reply, SIGN_IN_PAGE);
+    if (signIns === undefined) return follow(reply, SIGN_IN_PAGE);
     const { host } = request.headers;
     const there = otherName({ host, url: request.url, consoleUrl: deps.consoleUrl() });
     if (there !== undefined) return follow(reply, { location: there, cookies: [] });
-    const returnPath = readReturnPath(request);
-    return await redirecting(deps, reply, () => identity.startSignIn({ returnPath }));
+    return await redirecting(deps, reply, () => signIns.start(readReturnPath(request)));
   });
   app.get("/auth/callback", ONCE, async (request, reply) =>
-    redirecting(deps, reply, () =>
-      identity.finishSignIn({
-        url: request.url,
-        cookieHeader: request.headers.cookie,
-        userAgent: request.headers["user-agent"],
-        ...readOrigin(deps, request),
-      }),
-    ),
+    redirecting(deps, reply, async () => {
+      const { cookie: cookieHeader, "user-agent": userAgent } = request.headers;
+      const browser = { cookieHeader, userAgent, ...readOrigin(deps, request) };
+      return (await signIns?.finish({ ...browser, url: request.url })) ?? FAILED;
+    }),
   );
   app.get("/auth/recheck", ONCE, async (request, reply) =>
-    redirecting(deps, reply, () =>
-      identity.startRecheck({
-        cookieHeader: request.headers.cookie,
-        returnPath: readReturnPath(request),
-      }),
-    ),
+    redirecting(deps, reply, async () => {
+      const { cookie } = request.headers;
+      return (await signIns?.startRecheck(cookie, readReturnPath(request))) ?? FAILED;
+    }),
   );
   app.post("/auth/sign-out", async (request, reply) => {
     const foreign = foreignOriginProblem(request, deps.consoleUrl());

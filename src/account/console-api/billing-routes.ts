@@ -34,7 +34,7 @@ import {
   TopUpPause,
   TopUpRule,
 } from "./contract/statements.ts";
-import { paperFile } from "./file-answer.ts";
+import { paperFile, writeLines } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
 import type { Balance as LedgerBalance } from "../../ledger/index.ts";
@@ -43,20 +43,20 @@ import { present } from "./present.ts";
 import { Balance } from "./contract/shared.ts";
 
 export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billingRoutes> {
-  const { billing, companies, records, reports } = deps;
+  const { billing, companies, purchases, records, reports } = deps;
   return {
     "GET /api/console/billing": async ({ session: { orgId } }) => {
-      const [balance, owedMicroUsd, purchases] = await Promise.all([
+      const [balance, owedMicroUsd, listed] = await Promise.all([
         records.balance(orgId),
-        billing.owed(orgId),
-        billing.listPurchases(orgId),
+        purchases.owed(orgId),
+        purchases.list(orgId),
       ]);
       return present(
         Billing,
         { owedMicroUsd, payments: billing },
         {
           balance: presentBalance(balance),
-          purchases: purchases.map(presentPurchase),
+          purchases: listed.map(presentPurchase),
         },
       );
     },
@@ -102,7 +102,7 @@ export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billin
 
     "GET /api/console/credit-ledger.csv": async ({ session }) => ({
       fileName: "credit-ledger.csv",
-      pieces: ledgerCsv(deps, session.orgId),
+      pieces: writeLines(LEDGER_HEAD, everyWalletLine(deps, session.orgId), ledgerLine),
     }),
   };
 }
@@ -149,13 +149,7 @@ export async function* everyWalletLine(
   } while (cursor !== undefined);
 }
 
-async function* ledgerCsv(deps: ConsoleDeps, orgId: OrgId): AsyncIterable<string> {
-  let head = "at,kind,ref,amount_usd\r\n";
-  for await (const entries of everyWalletLine(deps, orgId)) {
-    yield head + entries.map(ledgerLine).join("");
-    head = "";
-  }
-}
+const LEDGER_HEAD = "at,kind,ref,amount_usd\r\n";
 
 function ledgerLine({ at, kind, ref, amount_usd }: CreditEntry): string {
   return `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`;
@@ -201,7 +195,7 @@ async function findPaid(
   orgId: OrgId,
   purchaseId: string,
 ): Promise<PaidPurchase | ConsoleRefusal> {
-  const purchase = await deps.billing.findPurchase(orgId, purchaseId);
+  const purchase = await deps.purchases.findOwn(orgId, purchaseId);
   if (purchase === undefined) return notFound("purchase");
   return isPaid(purchase) ? purchase : NOT_PAID;
 }

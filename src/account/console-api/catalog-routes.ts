@@ -1,5 +1,5 @@
 import { type Catalog, type ListedModel, validateManifest } from "../../catalog/index.ts";
-import { listPieces } from "../../kernel/index.ts";
+import { listPieces, memoizeByObject } from "../../kernel/index.ts";
 import type { Substitution } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { rateLimited } from "./console-refusal.ts";
@@ -65,17 +65,11 @@ const HEALTH_KEPT_SECONDS = 10;
 function memoizeDocument(
   shown: (model: ListedModel) => object | string,
 ): (of: Catalog) => Promise<PublicDocument> {
-  const kept = new WeakMap<Catalog, Promise<PublicDocument>>();
-  return (catalog) => {
-    const known = kept.get(catalog);
-    if (known !== undefined) return known;
-    const frame = { before: '{"models":[', after: "]}" };
-    const made = listPieces(catalog.models, (model) => JSON.stringify(shown(model)), frame).then(
-      (pieces) => PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS),
-    );
-    kept.set(catalog, made);
-    return made;
-  };
+  const frame = { before: '{"models":[', after: "]}" };
+  return memoizeByObject(async ({ models }: Catalog) => {
+    const pieces = await listPieces(models, (model) => JSON.stringify(shown(model)), frame);
+    return await PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS);
+  });
 }
 
 /** Figures are cached this long, so that two answers in a row reveal no single call or its time. */

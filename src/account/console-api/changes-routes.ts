@@ -14,6 +14,7 @@ import type { SignedIn } from "../identity/identity-store.ts";
 import type { KnownPerson } from "../team/team-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { type changeRoutes, type ChangesFilter, ShownChange } from "./contract/changes.ts";
+import { writeLines } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { present } from "./present.ts";
 
@@ -33,22 +34,17 @@ export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeR
 
     "GET /api/console/changes.csv": async ({ session, query: filter }) => ({
       fileName: "changes.csv",
-      pieces: filePieces(deps, session, filter, CSV),
+      pieces: writeLines(CSV_HEAD, everyChange(deps, session, filter), printCsv),
     }),
     "GET /api/console/changes.ndjson": async ({ session, query: filter }) => ({
       fileName: "changes.ndjson",
-      pieces: filePieces(deps, session, filter, NDJSON),
+      pieces: writeLines("", everyChange(deps, session, filter), printJson),
     }),
   };
 }
 
 const PAGE_ROWS = 50;
 const FILE_PAGE_ROWS = 500;
-
-interface FileForm {
-  readonly head: string;
-  readonly line: (change: ShownChange) => string;
-}
 
 const CSV_COLUMNS = [
   "position",
@@ -64,36 +60,31 @@ const CSV_COLUMNS = [
   "target_name",
 ] as const;
 
-const CSV: FileForm = {
-  head: `${csvLine(CSV_COLUMNS)}\r\n`,
-  line: (change) => `${csvLine(CSV_COLUMNS.map((name) => cell(change[name])))}\r\n`,
-};
+const CSV_HEAD = `${csvLine(CSV_COLUMNS)}\r\n`;
 
-const NDJSON: FileForm = {
-  head: "",
-  line: (change) => `${JSON.stringify(change)}\n`,
-};
+const printCsv = (change: ShownChange): string =>
+  `${csvLine(CSV_COLUMNS.map((name) => cell(change[name])))}\r\n`;
+const printJson = (change: ShownChange): string => `${JSON.stringify(change)}\n`;
 
 function cell(value: unknown): string {
   if (value === null) return "";
   return plainCell(asText(value) ?? JSON.stringify(value));
 }
 
-async function* filePieces(
+async function* everyChange(
   deps: ConsoleDeps,
   session: SignedIn,
   wanted: ChangesFilter,
-  form: FileForm,
-): AsyncGenerator<string> {
+): AsyncGenerator<readonly ShownChange[]> {
   let next: { readonly before?: number } = {};
-  yield form.head;
+  // A file of a log without changes has its head too.
+  yield [];
   for (;;) {
     const filter = { ...toChangeQuery(session.orgId, wanted), ...next, limit: FILE_PAGE_ROWS };
     const page = await deps.changes.page(filter);
     const last = page.at(-1);
     if (last === undefined) return;
-    const shown = await presentChanges(deps, page, session);
-    yield shown.map(form.line).join("");
+    yield await presentChanges(deps, page, session);
     next = { before: last.position };
   }
 }

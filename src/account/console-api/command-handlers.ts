@@ -60,7 +60,7 @@ const TOP_UPS_MAX = 1_000;
 function organizationCommands(
   deps: CommandDeps,
 ): Group<"org"> & Group<"member"> & Group<"credit"> & Group<"topup"> {
-  const { accounts, rules, team, operator, topUps, clock } = deps;
+  const { accounts, rules, team, credit, topUps, clock } = deps;
   return {
     "org create <name>": async ({ body: { name: text, email }, by }) => {
       const name = readName(text);
@@ -97,7 +97,7 @@ function organizationCommands(
         org_id: org.orgId,
         balance_usd: formatUsd(org.balanceMicroUsd),
         held_usd: formatUsd(org.heldMicroUsd),
-        entries: (await operator.credit.ledgerEntries(org.orgId)).map(entryShape.show),
+        entries: (await credit.ledgerEntries(org.orgId)).map(entryShape.show),
       };
     },
 
@@ -221,7 +221,7 @@ const STRANGE: ReadonlySet<LostVerdict> = new Set(["unsure", "retired", "outside
 
 function settlementCommands({
   config,
-  operator: { settlement },
+  settlement,
 }: CommandDeps): Omit<Group<"settlement">, keyof ReturnType<typeof settlementFiles>> {
   return {
     "settlement attempts <provider_id> <period_start>": async ({ params }) => {

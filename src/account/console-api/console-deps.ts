@@ -86,15 +86,16 @@ export interface OperationDeps {
     readonly store: TeamStore;
     readonly invitations: Pick<Invitations, "canMail">;
   };
-  readonly operator: Pick<OperatorDeps, "orgs" | "credit" | "settlement" | "readSettlementTerms">;
+  readonly orgs: OrgDirectory;
+  readonly credit: Pick<CreditStore, "grant">;
+  readonly settlement: Omit<SettlementStore, "bearLost" | "putBack">;
+  readonly readSettlementTerms: () => TermsRead;
 }
 
 export interface CommandDeps extends OperationDeps {
   readonly config: Config;
-  readonly operator: Omit<OperationDeps["operator"], "credit" | "settlement"> & {
-    readonly credit: CreditStore;
-    readonly settlement: SettlementStore;
-  };
+  readonly credit: CreditStore;
+  readonly settlement: SettlementStore;
   readonly changeStore: ChangeStore;
   readonly topUps: Pick<TopUpStore, "list" | "pause">;
   readonly sealedTables: readonly SealedRows[];
@@ -127,7 +128,8 @@ export interface ConsoleDeps extends OperationDeps {
   };
   readonly team: { readonly store: TeamStore; readonly invitations: Invitations };
   readonly listingFigures: ListingFiguresStore;
-  readonly changes: Pick<ChangeStore, "page">;
+  readonly purchases: Pick<PurchaseStore, "list" | "findOwn" | "owed" | "listWaiting">;
+  readonly changes: Pick<ChangeStore, "page" | "list" | "record">;
   readonly clientAddresses: ClientAddresses;
   readonly arriving: ArrivingBodies;
   readonly limitUse: LimitUseDeps;
@@ -143,7 +145,11 @@ export interface ConsoleDeps extends OperationDeps {
   /** While the instance drains, responses of this class close their connections. */
   readonly serverResponse: typeof ServerResponse;
   readonly optimize: OptimizeSearches;
-  readonly operator: OperatorDeps;
+  /** Normalized e-mail addresses of operators, from the present settings. */
+  readonly operators: ReadonlySet<string>;
+  readonly desk: OperatorDesk;
+  readonly pools: Pick<PoolBoard, "cooldownMs" | "usablePercent">;
+  readonly installation: Installation;
   readonly config: Pick<
     Config,
     "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | keyof IssuerConfig
@@ -151,23 +157,9 @@ export interface ConsoleDeps extends OperationDeps {
   readonly log: Logger & { debug(detail: object, message: string): void };
   /** The folder of the built pages; without it, all pages except the sign-in page answer 503. */
   readonly staticDir: string;
-  readonly openApiFile: string;
+  /** The folder of the OpenAPI documents of the gateway and of the console. */
+  readonly schemaDir: string;
   readonly gatewayUrl: () => string;
-}
-
-/** Reads and actions for operators; each action is the function that its command calls. */
-export interface OperatorDeps {
-  /** Normalized e-mail addresses of operators, from the present settings. */
-  readonly emails: ReadonlySet<string>;
-  readonly orgs: OrgDirectory;
-  readonly credit: Pick<CreditStore, "grant">;
-  readonly purchases: Pick<PurchaseStore, "listWaiting">;
-  readonly settlement: Omit<SettlementStore, "bearLost" | "putBack">;
-  readonly readSettlementTerms: () => TermsRead;
-  readonly changes: Pick<ChangeStore, "list" | "record">;
-  readonly desk: OperatorDesk;
-  readonly pools: Pick<PoolBoard, "cooldownMs" | "usablePercent">;
-  readonly installation: Installation;
 }
 
 export type TermsRead =

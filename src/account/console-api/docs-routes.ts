@@ -12,12 +12,8 @@ const KEPT_SECONDS = 60;
 const WRITTEN_FOR = "http://127.0.0.1:8080";
 
 export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
-  // Built at the first request: the gateway's address is known once its listener is open.
-  let document: Promise<PublicDocument> | undefined;
-  app.get("/api/openapi-v1.json", async (request, reply) => {
-    document ??= gatewayDocument(deps);
-    return sendAnswer(request, reply, await document);
-  });
+  serveDocument(app, "/api/openapi-v1.json", () => readDocument(deps, "v1", deps.gatewayUrl()));
+  serveDocument(app, "/api/openapi.json", () => readDocument(deps, "console", deps.consoleUrl()));
   app.get("/docs/:file", async (request, reply) => {
     const { file } = request.params as { readonly file: string };
     const [, name] = /^([a-z-]+)\.md$/.exec(file) ?? [];
@@ -32,15 +28,33 @@ export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   );
 }
 
+/** Reads the document at the first request: its server's address is known once that listens. */
+function serveDocument(
+  app: FastifyInstance,
+  path: string,
+  read: () => Promise<PublicDocument>,
+): void {
+  let document: Promise<PublicDocument> | undefined;
+  app.get(path, async (request, reply) => {
+    document ??= read();
+    return sendAnswer(request, reply, await document);
+  });
+}
+
 async function allGuides(deps: ConsoleDeps): Promise<string> {
   const guides = await readGuides(deps);
   const root = deps.consoleUrl();
   return guides.map(({ name, text }) => `Source: ${root}/docs/${name}.md\n${text}`).join("\n\n");
 }
 
-async function gatewayDocument(deps: ConsoleDeps): Promise<PublicDocument> {
-  const published = JSON.parse(await readFile(deps.openApiFile, "utf8")) as object;
-  const servers = [{ url: deps.gatewayUrl() }];
+async function readDocument(
+  { schemaDir }: ConsoleDeps,
+  name: "v1" | "console",
+  url: string,
+): Promise<PublicDocument> {
+  const file = join(schemaDir, `openapi-${name}.json`);
+  const published = JSON.parse(await readFile(file, "utf8")) as object;
+  const servers = [{ url }];
   return PublicDocument.of({ ...published, servers }, KEPT_SECONDS);
 }
 

@@ -46,6 +46,22 @@ export async function openFile(
   }
 }
 
+/**
+ * Writes a line for each row. Each page of rows is a piece, even if it is empty: the first has the
+ * `head`, and any write finds out whether the client has left.
+ */
+export async function* writeLines<T>(
+  head: string,
+  pages: AsyncIterable<readonly T[]>,
+  line: (row: T) => string,
+): AsyncIterable<string> {
+  let start = head;
+  for await (const rows of pages) {
+    yield start + rows.map((row) => line(row)).join("");
+    start = "";
+  }
+}
+
 export function paperFile(paper: Paper): FileAnswer {
   return { fileName: `${toFileWord(paper.title).toLowerCase()}.pdf`, pieces: printed(paper) };
 }

@@ -42,12 +42,12 @@ type DeskRoute = `GET /api/operator/${
   keyof typeof operatorRoutes;
 
 export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
-  const { operator, team, clock } = deps;
+  const { desk, orgs, changes, team, clock } = deps;
   // All operators share one read, because every open page polls it.
-  const desk = new CachedRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
+  const shared = new CachedRead(() => desk.read(), clock, DESK_KEPT_MS);
   return {
     "GET /api/operator/desk": async () => {
-      const found = await desk.get();
+      const found = await shared.get();
       return present(OperatorDesk, found, {
         days: found.days.map(({ day, ...of }) => ({ day, ...presentDeskFigures(of) })),
         organizations: found.orgs.map(({ orgId, name, ...of }) => {
@@ -58,23 +58,23 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
 
     "GET /api/operator/health": () => readOperatorHealth(deps),
     "GET /api/operator/look-up": async ({ query, by }) => {
-      const found = await operator.desk.lookUp(query.q);
+      const found = await desk.lookUp(query.q);
       // A look-up is recorded before its result is shown, so that no look-up goes unrecorded.
-      await operator.changes.record(lookedUp(query.q, found), by);
+      await changes.record(lookedUp(query.q, found), by);
       return { data: found.map((each) => present(OperatorFound, each)) };
     },
 
     "GET /api/operator/organizations/:org_id/requests/:request_id": async ({ params, by }) => {
-      const org = await operator.orgs.find(params.org_id);
+      const org = await orgs.find(params.org_id);
       const found = org && (await findRequest(deps, org.orgId, params.request_id));
       if (org === undefined || found === undefined) return noSuch("request");
-      await operator.changes.record(lookedUp(found.request.requestId, [org]), by);
+      await changes.record(lookedUp(found.request.requestId, [org]), by);
       return presentDetail(found);
     },
 
     "GET /api/operator/changes": async ({ query }) => {
       const before = query.before === undefined ? undefined : Number(query.before);
-      const found = await operator.changes.list(defined({ before, limit: PAGE_ROWS + 1 }));
+      const found = await changes.list(defined({ before, limit: PAGE_ROWS + 1 }));
       const page = found.slice(0, PAGE_ROWS);
       const emails = await team.store.emails(accountsIn(page));
       const last = found.length > PAGE_ROWS ? page.at(-1) : undefined;
@@ -128,8 +128,7 @@ export function presentParties(
 }
 
 async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
-  const { catalog } = deps;
-  const { installation } = deps.operator;
+  const { catalog, installation } = deps;
   const [instances, books, losses, lagMs] = await Promise.all([
     installation.readInstances(),
     readBooks(deps),
@@ -164,9 +163,9 @@ async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
 }
 
 /** Undefined if the books cannot be read: the page then shows everything else. */
-async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures | undefined> {
+async function readBooks({ installation, log }: ConsoleDeps): Promise<BooksFigures | undefined> {
   try {
-    return await operator.installation.readBooks();
+    return await installation.readBooks();
   } catch (fault) {
     log.warn({ err: fault }, "the figures of the books could not be read for the operator page");
     return undefined;

@@ -40,17 +40,17 @@ const WAITING_MAX = 200;
 export function operatorHandlers(
   deps: ConsoleDeps,
 ): Handlers<keyof typeof operatorRoutes | keyof typeof settlementRoutes> {
-  const { operator, catalog, clock } = deps;
+  const { orgs, purchases, catalog, clock } = deps;
   return {
     ...deskHandlers(deps),
     ...organizationHandlers(deps),
     "GET /api/operator/organizations/:org_id": async ({ params }) => {
-      const org = await operator.orgs.find(params.org_id);
+      const org = await orgs.find(params.org_id);
       return org === undefined ? noSuch("organization") : await orgPage(deps, org);
     },
     "GET /api/operator/purchases": async () => {
-      const found = await operator.purchases.listWaiting(WAITING_MAX);
-      const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
+      const found = await purchases.listWaiting(WAITING_MAX);
+      const names = await orgs.names(found.map(({ orgId }) => orgId));
       const data = found.map((each) => {
         const { orgId, state: status, isGrantedByHand: is_granted } = each;
         const org_name = names.get(orgId) ?? orgId;
@@ -69,23 +69,23 @@ export function operatorHandlers(
 export function organizationHandlers(
   deps: OperationDeps,
 ): Handlers<Extract<keyof typeof operatorRoutes, CommandedName>> {
-  const { operator, rules, abuseRestrictions } = deps;
+  const { orgs, credit, rules, abuseRestrictions } = deps;
   return {
     "GET /api/operator/organizations": async ({ query }) => {
       const { q = "", cursor } = query;
       const asked = defined({ search: q, after: cursor, limit: PAGE_ORGS + 1 });
-      const found = await operator.orgs.page(asked);
+      const found = await orgs.page(asked);
       const data = found.slice(0, PAGE_ORGS).map(presentOrg);
       const last = found.length > PAGE_ORGS ? data.at(-1) : undefined;
       return { data, next_cursor: last?.org_id ?? null };
     },
     "GET /api/operator/restrictions": async ({ query }) => {
       const { org_id: id, past } = query;
-      const org = id === undefined ? undefined : await operator.orgs.find(id);
+      const org = id === undefined ? undefined : await orgs.find(id);
       if (id !== undefined && org === undefined) return noSuch("organization");
       const asked = defined({ orgId: org?.orgId, isWithPast: past === "yes" });
       const found = await abuseRestrictions.list(asked);
-      const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
+      const names = await orgs.names(found.map(({ orgId }) => orgId));
       return { data: found.map((each) => presentRestriction(each, names.get(each.orgId))) };
     },
     "POST /api/operator/organizations/:org_id/grants": async ({ params, body, by }) => {
@@ -93,13 +93,13 @@ export function organizationHandlers(
       if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
         return invalidField("amount_usd", "amount_usd must be dollars above 0 such as 25.00");
       }
-      const org = await operator.orgs.find(params.org_id);
+      const org = await orgs.find(params.org_id);
       if (org === undefined) return noSuch("organization");
       const { ref, is_trial: isTrial = false } = body;
       try {
         const grant = { orgId: org.orgId, amountMicroUsd, ref: ref.trim(), isTrial };
         if (grant.ref === "") return invalidField("ref", "ref must not be blank");
-        const { created, balanceMicroUsd } = await operator.credit.grant(grant, by);
+        const { created, balanceMicroUsd } = await credit.grant(grant, by);
         return { is_new: created, balance_usd: formatUsd(balanceMicroUsd) };
       } catch (fault) {
         if (fault instanceof CreditFault && fault.kind === "ref_taken") return refTaken(fault);
@@ -110,14 +110,14 @@ export function organizationHandlers(
     "POST /api/operator/organizations/:org_id/contract": async ({ params, body, by }) => {
       const asked = readContract(body);
       if (asked instanceof ConsoleRefusal) return asked;
-      const org = await operator.orgs.find(params.org_id);
+      const org = await orgs.find(params.org_id);
       if (org === undefined) return noSuch("organization");
       const stored = await rules.changeLimit(org.orgId, asked.target, asked.change, by);
       return stored === undefined ? noSuch("key") : presentOperatorLimit(stored);
     },
 
     "POST /api/operator/organizations/:org_id/lift": async ({ params, body, by }) => {
-      const org = await operator.orgs.find(params.org_id);
+      const org = await orgs.find(params.org_id);
       if (org === undefined) return noSuch("organization");
       const why = body.reason.trim();
       if (why === "") return invalidField("reason", "reason must not be blank");
@@ -128,18 +128,18 @@ export function organizationHandlers(
 }
 
 async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPage> {
-  const { reports, billing, rules, abuseRestrictions, operator, team, accounts } = deps;
+  const { reports, rules, abuseRestrictions, desk, team, accounts } = deps;
   const { orgId } = org;
   const [usage, keys, members, wallet, purchases, limits, restrictions, changes] =
     await Promise.all([
-      operator.desk.usageOf(orgId),
+      desk.usageOf(orgId),
       accounts.listOwnKeys(orgId),
       team.store.members(orgId),
       reports.walletLines(orgId, { limit: PAGE_LINES }),
-      billing.listPurchases(orgId),
+      deps.purchases.list(orgId),
       rules.listLimits(orgId),
       abuseRestrictions.list({ orgId, isWithPast: true }),
-      operator.changes.list({ orgId, limit: PAGE_LINES }),
+      deps.changes.list({ orgId, limit: PAGE_LINES }),
     ]);
   const emails = await team.store.emails(accountsIn(changes));
   return {
@@ -208,11 +208,10 @@ export function presentOperatorLimit(limit: StoredLimit): OperatorLimit {
 const CIRCUITS = { yes: "closed", probe: "probing", no: "open" } as const;
 
 export function presentListing(
-  { health, verification, operator }: ConsoleDeps,
+  { health, verification, pools }: ConsoleDeps,
   deployment: Deployment,
   nowMs: number,
 ): OperatorListing {
-  const { pools } = operator;
   const { id, pool } = deployment;
   const { state, verdict, suspect } = verification.of(deployment);
   return present(OperatorListing, deployment, {

@@ -45,16 +45,13 @@ const PERIODS_SHOWN = 200;
 const CLOSED_SHOWN = 200;
 
 export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
-  const { operator } = deps;
+  const { settlement } = deps;
   return {
     ...paymentHandlers(deps),
     "GET /api/operator/settlement": async ({ session, query: { provider_id: providerId } }) => {
       const [balances, periods] = await Promise.all([
-        operator.settlement.balances(providerId),
-        operator.settlement.periods(
-          providerId,
-          session.isOperator === true ? undefined : PERIODS_SHOWN,
-        ),
+        settlement.balances(providerId),
+        settlement.periods(providerId, session.isOperator === true ? undefined : PERIODS_SHOWN),
       ]);
       return {
         balances: balances.map((each) => present(ProviderOwed, each)),
@@ -63,20 +60,17 @@ export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
     },
 
     "GET /api/operator/settlement/:provider_id/:period_start": async ({ params }) => {
-      const found = await closedPeriod(operator.settlement, params);
+      const found = await closedPeriod(settlement, params);
       return found instanceof ConsoleRefusal ? found : presentStatement(found);
     },
 
     "POST /api/operator/settlement/close": async ({ body, by }) => {
-      const read = operator.readSettlementTerms();
+      const read = deps.readSettlementTerms();
       if (!read.ok) return conflict(`nothing was closed: ${read.problem}`);
       const { provider_id: providerId, until } = body;
       const untilMs = until === undefined ? undefined : Date.parse(until);
       const request = defined({ listed: read.terms, providerId, untilMs });
-      const { closed, throughMs, unlisted } = await operator.settlement.closeDuePeriods(
-        request,
-        by,
-      );
+      const { closed, throughMs, unlisted } = await settlement.closeDuePeriods(request, by);
       return {
         closed: closed.slice(0, CLOSED_SHOWN).map(({ period }) => presentPeriod(period)),
         closed_count: closed.length,
@@ -93,7 +87,7 @@ export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
       const bytes = Buffer.from(statement, "utf8");
       const claim = isOperator ? readClaim(statement) : readPageClaim(statement, bytes.length);
       if (claim instanceof ConsoleRefusal) return claim;
-      const found = await closedPeriod(operator.settlement, call.params);
+      const found = await closedPeriod(settlement, call.params);
       if (found instanceof ConsoleRefusal) return found;
       const { period } = found;
       const attempts = period.sums.attempts + period.late.corrections;
@@ -104,7 +98,7 @@ export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
       }
       try {
         const stated = { period, claim, bytes };
-        const compared = await compareStatement(operator.settlement, stated, call.by);
+        const compared = await compareStatement(settlement, stated, call.by);
         return present(OperatorComparison, compared, {
           first_differences: compared.firstDiffering.map((each) => present(DifferingLine, each)),
         });
@@ -116,17 +110,14 @@ export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
 }
 
 function paymentHandlers(deps: OperationDeps): Part<"payment"> & Part<"deposits"> {
-  const { operator } = deps;
+  const { settlement } = deps;
   return {
     "POST /api/operator/settlement/:provider_id/:period_start/payment": async (call) => {
       const { params, body, by } = call;
       const ref = body.ref.trim();
       if (ref === "") return BLANK_REF;
       try {
-        const { created, period } = await operator.settlement.pay(
-          { ...toPeriodName(params), ref },
-          by,
-        );
+        const { created, period } = await settlement.pay({ ...toPeriodName(params), ref }, by);
         return { is_new: created, period: presentPeriod(period) };
       } catch (fault) {
         return toRefusal(fault);
@@ -146,7 +137,7 @@ function paymentHandlers(deps: OperationDeps): Part<"payment"> & Part<"deposits"
       if (!isKnown || !/^[a-z0-9][a-z0-9-]{1,62}$/.test(providerId)) return UNKNOWN_PROVIDER;
       try {
         const paid = { providerId, amountMicroUsd, ref };
-        const { created, balance } = await operator.settlement.deposit(paid, by);
+        const { created, balance } = await settlement.deposit(paid, by);
         return { is_new: created, deposit_usd: formatUsd(balance.depositMicroUsd) };
       } catch (fault) {
         return toRefusal(fault);
@@ -166,11 +157,11 @@ const UNKNOWN_PROVIDER = new ConsoleRefusal(
 
 /** A recorded deposit cannot be undone, so a misspelled provider id must be refused. */
 async function isKnownProvider(
-  { operator, catalog }: OperationDeps,
+  { settlement, catalog }: OperationDeps,
   providerId: string,
 ): Promise<boolean> {
   if (catalog.current.deployments.some((each) => each.providerId === providerId)) return true;
-  return (await operator.settlement.balances(providerId)).length > 0;
+  return (await settlement.balances(providerId)).length > 0;
 }
 
 export function readClaim(statement: string): ProviderClaim | ConsoleRefusal {

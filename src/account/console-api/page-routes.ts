@@ -93,9 +93,9 @@ async function orUnknown<T>(
   }
 }
 
-function mayOpen({ operator }: ConsoleDeps, path: string, visitor: Visitor): boolean {
+function mayOpen({ operators }: ConsoleDeps, path: string, visitor: Visitor): boolean {
   if (!/^\/operator(\/|$)/.test(path)) return true;
-  return visitor !== undefined && visitor !== "unknown" && isOperator(visitor, operator.emails);
+  return visitor !== undefined && visitor !== "unknown" && isOperator(visitor, operators);
 }
 
 function sendLanding(

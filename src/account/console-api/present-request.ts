@@ -65,9 +65,10 @@ export function perMillion(picoUsdPerToken: PicoUsd | bigint): string {
 
 const ROW_FIELDS = Object.keys(RequestRow.properties) as readonly (keyof RequestRow)[];
 
-export const REQUEST_COLUMNS: readonly string[] = ROW_FIELDS.flatMap((name) =>
+const REQUEST_COLUMNS = ROW_FIELDS.flatMap((name): readonly string[] =>
   name === "tokens" ? Object.values(TOKEN_BUCKETS) : [name],
 );
+export const REQUESTS_HEAD = `${csvLine(REQUEST_COLUMNS)}\r\n`;
 
 /** Formats a request as a CSV line in which no spreadsheet reads a text as a formula. */
 export function requestLine(request: ReportedRequest): string {

@@ -158,7 +158,7 @@ async function readSession(
     is_undecided: unused?.orgId === session.orgId,
     invitations: received.map((each) => presentReceived(each, true)),
     balance: presentBalance(balance),
-    is_operator: isOperator(session, deps.operator.emails),
+    is_operator: isOperator(session, deps.operators),
     is_funded: org.isFunded,
     holds: holds.map((each) => present(Hold, each)),
     notices: [...notices],
@@ -233,7 +233,8 @@ async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterabl
 
 async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { orgId, email, name } = session;
-  const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
+  const { accounts, rules, connections, billing, purchases } = deps;
+  const { optimize, abuseRestrictions, catalog } = deps;
   const [org, profile, members, invitations, keys, limits] = await Promise.all([
     requireOrg(deps, session),
     deps.identity.profile(session),
@@ -282,7 +283,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     })),
     company: company === undefined ? null : present(CompanyData, company),
     top_up: presentTopUp(await billing.topUps?.read(orgId)),
-    purchases: (await billing.listPurchases(orgId, null)).map(presentPurchase),
+    purchases: (await purchases.list(orgId, null)).map(presentPurchase),
     optimize_searches: (await optimize.list(orgId, null)).map(presentSearch),
   };
 }

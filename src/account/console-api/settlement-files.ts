@@ -25,7 +25,7 @@ import type { Handlers } from "./handler.ts";
 import { present } from "./present.ts";
 
 export function settlementFiles({
-  operator: { settlement },
+  settlement,
   exportKey,
 }: CommandDeps): Handlers<"settlement export" | "settlement put-back"> {
   return {

@@ -16,7 +16,7 @@ import {
   type statementRoutes,
   StatementSummary,
 } from "./contract/statements.ts";
-import { type FileAnswer, paperFile } from "./file-answer.ts";
+import { paperFile } from "./file-answer.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { present } from "./present.ts";
 
@@ -37,26 +37,35 @@ export function statementHandlers(deps: OperationDeps): Handlers<keyof typeof st
       return { data: months.map((each) => present(StatementSummary, each)) };
     },
 
-    "GET /api/console/statements/:month": async ({ session, params }) => {
-      const statement = await readOne(deps, session, params.month);
-      if (statement instanceof ConsoleRefusal) return statement;
-      return await presentStatement(deps, session.orgId, statement);
-    },
+    "GET /api/console/statements/:month": (call) =>
+      showMonth(deps, call, async (statement) =>
+        present(Statement, statement, {
+          has_left_journal: statement.hasLeft,
+          ...statement.document,
+          ...(await readCompanyPage(deps, call.session.orgId)),
+        }),
+      ),
 
-    "GET /api/console/statements/:month/statement.csv": ({ session, params }) =>
-      statementFile(deps, session, { ...params, format: "csv" }),
+    "GET /api/console/statements/:month/statement.csv": (call) =>
+      showMonth(deps, call, (statement) => ({
+        fileName: `statement-${call.params.month}.csv`,
+        pieces: onePiece(statementCsv(statement)),
+      })),
 
-    "GET /api/console/statements/:month/statement.pdf": async ({ session, params }) => {
-      const statement = await readOne(deps, session, params.month);
-      if (statement instanceof ConsoleRefusal) return statement;
-      const company = (await companies.find(session.orgId)) ?? null;
-      const name = (await deps.accounts.findOrg(session.orgId))?.name ?? "";
-      const seller = sellerOf(deps.config, deps.consoleUrl());
-      return paperFile(statementPaper(statement, seller, { name, company }));
-    },
+    "GET /api/console/statements/:month/statement.pdf": (call) =>
+      showMonth(deps, call, async (statement) => {
+        const { orgId } = call.session;
+        const company = (await companies.find(orgId)) ?? null;
+        const name = (await deps.accounts.findOrg(orgId))?.name ?? "";
+        const seller = sellerOf(deps.config, deps.consoleUrl());
+        return paperFile(statementPaper(statement, seller, { name, company }));
+      }),
 
-    "GET /api/console/statements/:month/statement.json": ({ session, params }) =>
-      statementFile(deps, session, { ...params, format: "json" }),
+    "GET /api/console/statements/:month/statement.json": (call) =>
+      showMonth(deps, call, ({ document }) => ({
+        fileName: `statement-${call.params.month}.json`,
+        pieces: onePiece(JSON.stringify(document)),
+      })),
   };
 }
 
@@ -73,42 +82,19 @@ async function readCompanyPage(deps: OperationDeps, orgId: OrgId): Promise<Compa
 }
 
 /** While many earlier months wait to be closed, a page gets a 409 and a command keeps reading. */
-async function readOne(
+async function showMonth<T>(
   { statements }: OperationDeps,
-  { orgId, isOperator = false }: Acting,
-  text: string,
-): Promise<StoredStatement | ConsoleRefusal> {
-  const month = parseMonth(text);
+  { session, params }: { readonly session: Acting; readonly params: { readonly month: string } },
+  show: (statement: StoredStatement) => T | Promise<T>,
+): Promise<T | ConsoleRefusal> {
+  const month = parseMonth(params.month);
   if (month === undefined) return notFound("month");
   for (;;) {
-    const statement = await statements.read(orgId, month);
+    const statement = await statements.read(session.orgId, month);
     if (statement === "unknown") return notFound("month");
-    if (statement !== "later") return statement;
-    if (!isOperator) return CATCHING_UP;
+    if (statement !== "later") return await show(statement);
+    if (session.isOperator !== true) return CATCHING_UP;
   }
-}
-
-async function presentStatement(
-  deps: OperationDeps,
-  orgId: OrgId,
-  statement: StoredStatement,
-): Promise<Statement> {
-  return present(Statement, statement, {
-    has_left_journal: statement.hasLeft,
-    ...statement.document,
-    ...(await readCompanyPage(deps, orgId)),
-  });
-}
-
-async function statementFile(
-  deps: OperationDeps,
-  session: Acting,
-  { month, format }: { readonly month: string; readonly format: "csv" | "json" },
-): Promise<FileAnswer | ConsoleRefusal> {
-  const statement = await readOne(deps, session, month);
-  if (statement instanceof ConsoleRefusal) return statement;
-  const text = format === "csv" ? statementCsv(statement) : JSON.stringify(statement.document);
-  return { fileName: `statement-${month}.${format}`, pieces: onePiece(text) };
 }
 
 async function* onePiece(text: string): AsyncIterable<string> {

@@ -1,5 +1,4 @@
 import {
-  csvLine,
   defined,
   isManagedOrigin,
   type OrgId,
@@ -14,21 +13,20 @@ import {
   listDroppedParams,
   type ReportFilter,
   type ReportGroupBy,
-  type UsageReports,
 } from "../../gateway/index.ts";
 import { datedReports, readOverview } from "./overview.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { RequestDetail, UsageFilters, usageRoutes } from "./contract/usage.ts";
-import { buildFileName } from "./file-answer.ts";
+import { buildFileName, writeLines } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import {
   type FoundRequest,
   presentAttempt,
   presentRequest,
   presentUsage,
-  REQUEST_COLUMNS,
   requestLine,
+  REQUESTS_HEAD,
 } from "./present-request.ts";
 import { presentRefusal } from "./present-refusal.ts";
 
@@ -62,7 +60,7 @@ export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRou
       const filter = await buildFilter(deps, session, query);
       if (filter instanceof ConsoleRefusal) return filter;
       const { reports, asOf } = datedReports(deps.reports);
-      const pieces = requestsCsv(reports, filter);
+      const pieces = writeLines(REQUESTS_HEAD, reports.everyRequest(filter), requestLine);
       // The age of the data is in a header: in the file, an extra line would look like a request.
       const headers = () => defined({ "x-tm-as-of": asOf().as_of });
       return { fileName: buildFileName(filter, query), pieces, headers };
@@ -128,16 +126,6 @@ const MANAGED_NAMES: Readonly<Record<string, string>> = {
   playground: "Playground",
   optimize: "Optimize searches",
 };
-
-async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
-  let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
-  // Empty pages of rows are yielded too: the first has the column names, and any write finds out
-  // whether the client has left.
-  for await (const rows of reports.everyRequest(filter)) {
-    yield head + rows.map(requestLine).join("");
-    head = "";
-  }
-}
 
 const DAY_MS = 86_400_000;
 const RANGE_DAYS_MAX = 366;

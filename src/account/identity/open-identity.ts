@@ -71,9 +71,10 @@ class OpenedIdentity extends Sessions {
   readonly signInName: string | null;
   /** True if links made on this machine sign people in. */
   readonly isLocal: boolean;
+  /** Undefined if no identity provider is configured. */
+  readonly signIns: SignIns | undefined;
   readonly #store: IdentityStore;
   readonly #clock: Clock;
-  readonly #signIns: SignIns | undefined;
   readonly #relyingParty: RelyingParty | undefined;
   readonly #welcomeMicroUsd: MicroUsd;
   readonly #sweeping: Job;
@@ -95,7 +96,7 @@ class OpenedIdentity extends Sessions {
       this.signInName = config.oidcProviderName === "" ? issuer.host : config.oidcProviderName;
       this.#relyingParty = oidcParty(issuer, options);
       const { oidcIsEmailTrusted: isTrusted, oidcVerifiedAsText: verifiedAsText } = config;
-      this.#signIns = new SignIns({
+      this.signIns = new SignIns({
         ...common,
         sessions: this,
         relyingParty: this.#relyingParty,
@@ -105,16 +106,6 @@ class OpenedIdentity extends Sessions {
     const failed = warnWith(log, "expired sign-ins could not be deleted");
     this.#sweeping = new Job(SWEEP_EVERY_MS, () => store.sweep(clock.nowMs()), failed);
     this.#sweeping.start();
-  }
-
-  /** `GET /auth/start`: redirects to the identity provider. Ignores an unsafe `returnPath`. */
-  async startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect> {
-    return (await this.#signIns?.start(asked.returnPath)) ?? signInsDisabled;
-  }
-
-  /** `GET /auth/callback`: goes to `returnPath`, or to a page such as `/verify` or `/sign-in`. */
-  async finishSignIn(asked: AskingBrowser & { readonly url: string }): Promise<Redirect> {
-    return (await this.#signIns?.finish(asked)) ?? signInsDisabled;
   }
 
   /** Finds a link by its token without using it up; undefined if it is used, expired or invalid. */
@@ -142,15 +133,6 @@ class OpenedIdentity extends Sessions {
   isRecheckDue(session: SignedIn): boolean {
     const { recheckDueAtMs } = session;
     return recheckDueAtMs !== undefined && this.#clock.nowMs() >= recheckDueAtMs;
-  }
-
-  /** `GET /auth/recheck`: redirects to the identity provider, which must not prompt the person. */
-  async startRecheck(asked: {
-    readonly cookieHeader: string | undefined;
-    readonly returnPath: string | undefined;
-  }): Promise<Redirect> {
-    const { cookieHeader, returnPath } = asked;
-    return (await this.#signIns?.startRecheck(cookieHeader, returnPath)) ?? signInsDisabled;
   }
 
   /** `POST /auth/backchannel-logout`: false if the token is invalid or was used before. */
@@ -236,8 +218,6 @@ const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
 /** The issuer stored for sign-ins by a link. A provider's issuer is a URL, so it differs. */
 const LINK_ISSUER = "console-link";
-
-const signInsDisabled: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
 
 function oidcParty(issuer: URL, { config, consoleUrl, clock }: OpenIdentityOptions): RelyingParty {
   if (config.oidcClientId === "") {

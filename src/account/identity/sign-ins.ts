@@ -32,6 +32,7 @@ export class SignIns {
     this.#options = options;
   }
 
+  /** Redirects to the provider. Ignores an unsafe `returnPath`. */
   async start(returnPath: string | undefined): Promise<Redirect> {
     try {
       return await this.#leave(returnPath, {}, null);
@@ -63,6 +64,7 @@ export class SignIns {
     }
   }
 
+  /** Goes to the `returnPath` of `start`, or to a page such as `/verify` or `/sign-in`. */
   async finish(callback: Callback): Promise<Redirect> {
     const { clock, consoleUrl } = this.#options;
     const jar = cookieJar(consoleUrl());

@@ -77,7 +77,7 @@ describe("a purchase of credit", () => {
       isTestMoney: true,
       receiptUrl: expect.stringMatching(/\/receipt\/ch_/),
     });
-    expect(await fixture.billings[0].listPurchases(orgId)).toMatchObject([{ state: "paid" }]);
+    expect(await fixture.backend.purchaseStore.list(orgId)).toMatchObject([{ state: "paid" }]);
     expect(await fixture.broken()).toEqual([]);
   });
 
@@ -121,7 +121,7 @@ describe("a purchase of credit", () => {
       kind: "bad_amount",
       message: "amount_usd must be whole cents from 5.00 to 5000.00",
     });
-    expect(await fixture.billings[0].listPurchases(orgId)).toEqual([]);
+    expect(await fixture.backend.purchaseStore.list(orgId)).toEqual([]);
   });
 
   test("is refused after 30 purchases of its organization within an hour", async () => {
@@ -141,7 +141,7 @@ describe("a purchase of credit", () => {
     const orgId = await fixture.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
     await expect(away.startPurchase(wanted, testOperator)).rejects.toThrow(PurchaseFault);
-    const [purchase] = await away.listPurchases(orgId);
+    const [purchase] = await fixture.backend.purchaseStore.list(orgId);
     expect(purchase).toMatchObject({ state: "failed", isTestMoney: false });
     await expect(away.topUps?.openCardCheckout(orgId)).rejects.toThrow(PurchaseFault);
     await away.close();
@@ -277,7 +277,7 @@ test("an installation without a payment provider refuses purchases and payment e
   });
   const event = { body: Buffer.from("{}"), signature: "t=1,v1=00" };
   expect(await none.webhook(event)).toBe("not_configured");
-  expect(await none.listPurchases(orgId)).toEqual([]);
+  expect(await fixture.backend.purchaseStore.list(orgId)).toEqual([]);
 });
 
 test("a payment that differs from its purchase is parked, credits nothing, and is logged with its reason", async () => {
@@ -373,7 +373,7 @@ describe("refunds and disputes", () => {
     fixture.checkout.book.dispute(paymentOf(fixture, bought), 1_000);
     await fixture.checkout.webhooks.settled();
     // 5 were used and 3 are held, so only 2 of the disputed 10 could be taken and 8 are owed.
-    expect(await fixture.billings[0].owed(orgId)).toBe(8n * MICRO_PER_USD);
+    expect(await fixture.backend.purchaseStore.owed(orgId)).toBe(8n * MICRO_PER_USD);
     expect(await fixture.balance(orgId)).toBe(-5n * MICRO_PER_USD);
     expect(await reserve(3n, 0n)).toEqual({
       kind: "low_balance",
@@ -382,7 +382,7 @@ describe("refunds and disputes", () => {
     });
     // Credit that a hold releases pays the debt at once.
     await ledger.closeBatch([closeRow(2n as AttemptId, MICRO_PER_USD)]);
-    expect(await fixture.billings[0].owed(orgId)).toBe(6n * MICRO_PER_USD);
+    expect(await fixture.backend.purchaseStore.owed(orgId)).toBe(6n * MICRO_PER_USD);
     const gift = { orgId, amountMicroUsd: microUsd(MICRO_PER_USD), ref: `gift ${orgId}` };
     const balanceMicroUsd = -5n * MICRO_PER_USD;
     for (const created of [true, false]) {
@@ -391,7 +391,7 @@ describe("refunds and disputes", () => {
     const other = await fixture.buy(orgId, 7);
     fixture.checkout.book.pay(other.session);
     await fixture.checkout.webhooks.settled();
-    expect(await fixture.billings[0].owed(orgId)).toBe(0n);
+    expect(await fixture.backend.purchaseStore.owed(orgId)).toBe(0n);
     expect(await fixture.balance(orgId)).toBe(2n * MICRO_PER_USD);
     expect(await reserve(4n, 2n)).toEqual({ kind: "reserved" });
     const lines = await creditStore.ledgerEntries(orgId);

@@ -69,7 +69,8 @@ async function serve(staticDir: string, address: string, after: () => void): Pro
   const identity = await openIdentity({ ...common, log, store: backend.identityStore });
   const gatewayUrl = (): string => "https://gateway.example";
   const catalog = { current: { models: [] } };
-  const deps = { ...common, log, identity, staticDir, gatewayUrl, catalog };
+  const schemaDir = join(import.meta.dirname, "../../../schema");
+  const deps = { ...common, log, identity, staticDir, schemaDir, gatewayUrl, catalog };
   const console: ConsoleServer = await createConsoleServer(deps as unknown as ConsoleDeps);
   const { url } = await listenLocally(console.server);
   return {

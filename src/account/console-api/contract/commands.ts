@@ -146,7 +146,6 @@ export const PutBack = Type.Object({
 export const COMMANDS = {
   "org create <name>": {
     summary: "Creates an organization with an empty wallet",
-    access: "command",
     changes: ["org.create"],
     body: Type.Object({
       name: Type.String({ ...Name, maxLength: 200, description: "a name of 1 to 200 characters" }),
@@ -157,7 +156,6 @@ export const COMMANDS = {
   "org policy <org_id>": {
     summary:
       "Sets the routing policy of an organization in place of the old one; without a flag, shows it",
-    access: "command",
     changes: ["org.policy"],
     params: org,
     body: Type.Object({
@@ -173,7 +171,6 @@ export const COMMANDS = {
   },
   "org keys-may-set-limits <org_id> <state>": {
     summary: "Allows or forbids virtual keys to lower the limits of their whole organization",
-    access: "command",
     changes: ["org.keys-may-set-limits"],
     params: org,
     body: Type.Object({ state: described(oneOf("on", "off"), "one of on, off") }),
@@ -183,7 +180,6 @@ export const COMMANDS = {
     summary:
       "Adds a person who has signed in before with this verified e-mail address: the way in where " +
       "every owner is gone",
-    access: "command",
     changes: ["member.join"],
     params: org,
     body: Type.Object({ email: Email, role: RoleName }),
@@ -191,7 +187,6 @@ export const COMMANDS = {
   },
   "credit ledger": {
     summary: "Shows balance, holds and the newest entries of an organization's wallet",
-    access: "command",
     params: org,
     answer: Type.Object({
       org_id: Id,
@@ -202,19 +197,16 @@ export const COMMANDS = {
   },
   "topup list": {
     summary: "Lists the rules of automatic top-up, paused ones first",
-    access: "command",
     answer: Type.Object({ data: List(topUpShape.schema) }),
   },
   "topup pause": {
     summary: "Pauses an organization's automatic top-up until its owner turns it on again",
-    access: "command",
     changes: ["topup.pause"],
     params: org,
     answer: Type.Object({ org_id: Id, paused: Type.Boolean() }),
   },
   "endpoint add": {
     summary: "Assigns a private manifest to an organization; its models are then served there only",
-    access: "command",
     changes: ["endpoint.add"],
     command: { readsCatalog: true },
     params: org,
@@ -242,13 +234,11 @@ export const COMMANDS = {
   },
   "endpoint list [org_id]": {
     summary: "Lists dedicated endpoints with their limits",
-    access: "command",
     query: Type.Object(maybeOrg),
     answer: Type.Object({ endpoints: List(endpointShape.schema) }),
   },
   "endpoint remove <endpoint_id>": {
     summary: "Removes an endpoint, for new requests within five seconds",
-    access: "command",
     changes: ["endpoint.remove"],
     params: Type.Object({ endpoint_id: Id }),
     answer: Type.Object({ endpoint_id: Id, removed: Type.Boolean() }),
@@ -258,7 +248,6 @@ export const COMMANDS = {
       "Encrypts every stored provider key and webhook secret with the first encryption_key, while " +
       "calls go on; exit 1 when one cannot be decrypted: add the key that it was stored with, or " +
       "disable it (rotate the secret of a webhook)",
-    access: "command",
     changes: ["connection.reseal"],
     command: { verdict: "ok" },
     answer: Type.Object({
@@ -271,14 +260,12 @@ export const COMMANDS = {
   },
   "settlement export": {
     summary: "Writes each closed period to a signed file, to put back after a restore",
-    access: "command",
     body: Type.Object({ out: Path("the folder; files that are there already stay") }),
     answer: Type.Object({ files_written: Count }),
   },
   "settlement put-back": {
     summary:
       "After a restore, closes again from their signed files the periods that were closed in the lost time",
-    access: "command",
     changes: ["settlement.put-back"],
     body: Type.Object({
       from: Path("the folder of settlement export --out"),
@@ -290,13 +277,11 @@ export const COMMANDS = {
   },
   "settlement attempts <provider_id> <period_start>": {
     summary: "Prints every attempt of a closed period as CSV",
-    access: "command",
     params: Type.Object({ provider_id: Id, period_start: Instant }),
     answerType: "text/csv",
   },
   "settlement bear-lost <provider_id>": {
     summary: "After a restore, owes what the books lost and the provider's own statement has",
-    access: "command",
     changes: ["settlement.bear-lost"],
     command: { fromFile: "statement", verdict: "strange" },
     params: Type.Object({ provider_id: Id }),
@@ -317,7 +302,6 @@ export const COMMANDS = {
   },
   "changes list [org_id]": {
     summary: "Lists changes, newest first",
-    access: "command",
     command: {
       columns: "at actor_kind actor_id actor_email action target target_email before after",
     },
@@ -337,13 +321,11 @@ export const COMMANDS = {
     summary:
       "Prints changes as NDJSON, oldest first, each with the hash of the one before; the last line " +
       "is signed",
-    access: "command",
     query: Type.Object(changeFilter),
     answerType: "application/x-ndjson",
   },
   "changes retire": {
     summary: "Deletes changes that are old enough; export them first",
-    access: "command",
     changes: ["changes.retire"],
     body: Type.Object({
       older_than_days: Type.Optional(

@@ -12,7 +12,6 @@ export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
 
 /** An operation that exists only as a command for operators; its name is the command's usage. */
 export interface CommandContract extends Omit<RouteShape, "command" | "isSetting" | "takesFile"> {
-  readonly access: "command";
   readonly needs?: never;
   readonly command?: Omit<CommandFace, "usage">;
 }

@@ -1,15 +1,21 @@
 import type { TSchema } from "typebox";
 
-import { type DescribedDocument, describeFields, rolesWith } from "../../kernel/index.ts";
-import { ROUTES } from "./contract.ts";
-import { FIELD_WORDS } from "./contract/field-words.ts";
-import { ConsoleError, type RouteContract } from "./contract/shared.ts";
+import { ROUTES } from "../../../src/account/console-api/contract.ts";
+import {
+  ConsoleError,
+  type RouteContract,
+} from "../../../src/account/console-api/contract/shared.ts";
+import { rolesWith } from "../../../src/kernel/core/roles.ts";
+import { type DescribedDocument, describeFields } from "../describe-fields.ts";
+import { FIELD_WORDS } from "./field-words.ts";
 
-export function openApiDocument(consoleUrl: string): object {
-  return describedConsole(consoleUrl).document;
+/** Returns the console's OpenAPI 3.1 document. A console that serves it inserts its own address. */
+export function consoleDocument(): object {
+  return describedConsole().document;
 }
 
-export function describedConsole(consoleUrl: string): DescribedDocument {
+/** Returns the document, and the field descriptions that none of its fields uses. */
+export function describedConsole(): DescribedDocument {
   const paths: Record<string, Record<string, object>> = {};
   for (const [name, contract] of Object.entries(ROUTES) as [string, RouteContract][]) {
     // Anybody may read the document, so routes for operators are left out.
@@ -25,7 +31,7 @@ export function describedConsole(consoleUrl: string): DescribedDocument {
       version: "1",
       description: DESCRIPTION,
     },
-    servers: [{ url: consoleUrl }],
+    servers: [{ url: "http://127.0.0.1:8081" }],
     paths,
     components: {
       schemas: { ConsoleError },
