@@ -3,27 +3,22 @@ import { useState, type FormEvent, type ReactNode } from "react";
 
 import { controlled } from "./fields.ts";
 import { inDialog, useSubmission, UnplacedFault } from "./form-dialog.tsx";
-import { notifyDone } from "./notice.ts";
 
-interface ConfirmProps {
+interface ConfirmNameProps {
+  readonly title: string;
   readonly name: string;
   readonly confirmLabel: string;
   /** If this rejects, the dialog stays open and shows the error. */
   readonly onConfirm: () => unknown;
-  /** Said after the action, which then closes the dialog. Default: the caller does both. */
-  readonly done?: string;
   readonly onClose: () => void;
   /** Says what the action does, and when it takes effect. */
   readonly children: ReactNode;
 }
 
-export const ConfirmName = inDialog<ConfirmProps & { readonly title: string }>(
-  ({ title }) => title,
-  ConfirmForm,
-);
-
 /** Makes the reader type a name before an action that cannot be undone. */
-export function ConfirmForm(props: ConfirmProps) {
+export const ConfirmName = inDialog(({ title }) => title, ConfirmForm);
+
+function ConfirmForm(props: ConfirmNameProps) {
   const [typed, setTyped] = useState("");
   const submission = useSubmission();
   const isSame = typed.trim() === props.name.trim();
@@ -33,9 +28,6 @@ export function ConfirmForm(props: ConfirmProps) {
     if (!isSame) return;
     submission.run(async () => {
       await props.onConfirm();
-      if (props.done === undefined) return;
-      notifyDone(props.done);
-      props.onClose();
     });
   }
 

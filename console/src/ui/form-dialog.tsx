@@ -190,7 +190,7 @@ export function useConfirmation({ fault }: Submission): (asked: string) => boole
 }
 
 /** The last defined value, so that a dialog that fades out keeps its content. */
-function useLast<T>(value: T | undefined): T | undefined {
+export function useLast<T>(value: T | undefined): T | undefined {
   const last = useRef(value);
   if (value !== undefined) last.current = value;
   return last.current;

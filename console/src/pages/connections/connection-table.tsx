@@ -5,10 +5,11 @@ import type { Connection, Connections, AnswerOf } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { ConfirmForm } from "../../ui/confirm-name.tsx";
+import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { editDialog, useSubmission, type EditProps } from "../../ui/form-dialog.tsx";
+import { notifyDone } from "../../ui/notice.ts";
+import { useLast, useSubmission } from "../../ui/form-dialog.tsx";
 import { call } from "../../api/client.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
@@ -38,7 +39,7 @@ export function ConnectionTable(props: {
         rowKey={({ connection_id: id }) => id}
         empty={props.empty}
       />
-      <DisableConnectionDialog edited={disabled} onClose={() => setDisabled(undefined)} />
+      <DisableConnectionDialog disabled={disabled} onClose={() => setDisabled(undefined)} />
     </>
   );
 }
@@ -110,22 +111,28 @@ function Actions(props: {
   );
 }
 
-const DisableConnectionDialog = editDialog(
-  () => "Disable connection",
-  DisableForm,
-  ({ connection_id: id }) => id,
-);
-
-function DisableForm({ edited, onClose }: EditProps<Connection>) {
+function DisableConnectionDialog(props: {
+  readonly disabled: Connection | undefined;
+  readonly onClose: () => void;
+}) {
+  const { disabled, onClose } = props;
+  const shown = useLast(disabled);
   const change = useChange("POST /api/console/connections/:connection_id/disable", [
     "GET /api/console/connections",
   ]);
+  const disable = async (): Promise<void> => {
+    if (disabled === undefined) return;
+    await change.mutateAsync({ params: { connection_id: disabled.connection_id } });
+    notifyDone(`“${disabled.name}” was disabled`);
+    onClose();
+  };
   return (
-    <ConfirmForm
-      name={edited.name}
+    <ConfirmName
+      opened={disabled !== undefined}
+      title="Disable connection"
+      name={shown?.name ?? ""}
       confirmLabel="Disable permanently"
-      done={`“${edited.name}” was disabled`}
-      onConfirm={() => change.mutateAsync({ params: { connection_id: edited.connection_id } })}
+      onConfirm={disable}
       onClose={onClose}
     >
       <Text size="sm">
@@ -133,7 +140,7 @@ function DisableForm({ edited, onClose }: EditProps<Connection>) {
         Market&apos;s key again and are charged to your balance. Requests that allow only your keys
         are rejected.
       </Text>
-    </ConfirmForm>
+    </ConfirmName>
   );
 }
 

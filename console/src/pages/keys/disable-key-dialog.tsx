@@ -3,42 +3,52 @@ import { Stack, Text } from "@mantine/core";
 import type { Key } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { formatCount } from "../../ui/format.ts";
-import { ConfirmForm } from "../../ui/confirm-name.tsx";
+import { ConfirmName } from "../../ui/confirm-name.tsx";
+import { notifyDone } from "../../ui/notice.ts";
 import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
 import { KEY_READERS } from "./caps.ts";
-import { editDialog, type EditProps } from "../../ui/form-dialog.tsx";
+import { useLast } from "../../ui/form-dialog.tsx";
 
-export default editDialog(
-  () => "Disable key",
-  DisableForm,
-  ({ key_id }) => key_id,
-);
-
-function DisableForm({ edited, onClose }: EditProps<Key>) {
+export default function DisableKeyDialog(props: {
+  readonly disabled: Key | undefined;
+  readonly onClose: () => void;
+}) {
+  const { disabled, onClose } = props;
+  const shown = useLast(disabled);
   const change = useChange("POST /api/console/keys/:key_id/disable", KEY_READERS);
-  const { key_id, name } = edited;
+  const disable = async (): Promise<void> => {
+    if (disabled === undefined) return;
+    await change.mutateAsync({
+      params: { key_id: disabled.key_id },
+      body: { confirm_name: disabled.name },
+    });
+    notifyDone(`“${disabled.name}” was disabled`);
+    onClose();
+  };
   return (
-    <ConfirmForm
-      name={name}
+    <ConfirmName
+      opened={disabled !== undefined}
+      title="Disable key"
+      name={shown?.name ?? ""}
       confirmLabel="Disable permanently"
-      done={`“${name}” was disabled`}
-      onConfirm={() => change.mutateAsync({ params: { key_id }, body: { confirm_name: name } })}
+      onConfirm={disable}
       onClose={onClose}
     >
-      <KeyAtStake shown={edited} />
+      {shown === undefined ? null : <KeyAtStake shown={shown} isOpen={disabled !== undefined} />}
       <Text size="sm">
         This is permanent: the key cannot be enabled again. It may still work for up to 5 seconds.
         After that, every request with it is rejected with 401.
       </Text>
-    </ConfirmForm>
+    </ConfirmName>
   );
 }
 
 /** Shows how the key differs from others with the same name, and whether it is still used. */
-function KeyAtStake({ shown }: { readonly shown: Key }) {
-  const { key_id, label, created_at, last_used_at } = shown;
-  const detail = useAnswer("GET /api/console/keys/:key_id", { params: { key_id } });
+function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }) {
+  const { key_id, label, created_at, last_used_at } = props.shown;
+  const asked = { params: { key_id } };
+  const detail = useAnswer("GET /api/console/keys/:key_id", asked, { enabled: props.isOpen });
   const today = detail.data?.days.at(-1)?.requests;
   return (
     <Stack gap={0} mb="sm">

@@ -319,7 +319,7 @@ export function KeyDialogs(props: {
         <EditKeyDialog edited={edited} onClose={onClose} />
       </WhenOpened>
       <WhenOpened opened={disabled !== undefined}>
-        <DisableKeyDialog edited={disabled} onClose={onClose} />
+        <DisableKeyDialog disabled={disabled} onClose={onClose} />
       </WhenOpened>
     </>
   );

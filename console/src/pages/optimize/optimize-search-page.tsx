@@ -18,6 +18,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
+import { notifyDone } from "../../ui/notice.ts";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/for-role.tsx";
@@ -192,8 +193,11 @@ function StopButton({ search }: { readonly search: OptimizeSearch }) {
         title="Stop search"
         name={search.name}
         confirmLabel="Stop search"
-        done={`“${search.name}” was stopped`}
-        onConfirm={() => stop.mutateAsync({ params: { search_id: search.search_id } })}
+        onConfirm={async () => {
+          await stop.mutateAsync({ params: { search_id: search.search_id } });
+          setAsking(false);
+          notifyDone(`“${search.name}” was stopped`);
+        }}
         onClose={() => setAsking(false)}
       >
         Calls in progress are canceled and billed for what they used. The results so far are kept. A

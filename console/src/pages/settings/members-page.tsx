@@ -10,12 +10,11 @@ import { InvitationPanel, InviteDialog } from "./invitation-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import type { Member } from "../../api/contract.ts";
-import { ConfirmForm, ConfirmName } from "../../ui/confirm-name.tsx";
-import { editDialog, type EditProps } from "../../ui/form-dialog.tsx";
+import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Fault } from "../../ui/fault.tsx";
-import { notices } from "../../ui/notice.ts";
+import { notices, notifyDone } from "../../ui/notice.ts";
 import { MovedNote } from "../../app/moved-note.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
@@ -68,7 +67,7 @@ function MemberTable({ members }: { readonly members: readonly Member[] }) {
         rows={members}
         rowKey={({ account_id: id }) => id}
       />
-      <RemoveDialog edited={removed} onClose={() => setRemoved(undefined)} />
+      <RemoveDialog removed={removed} onClose={() => setRemoved(undefined)} />
     </>
   );
 }
@@ -135,29 +134,33 @@ function nowSentence(members: readonly Member[], accountId: string): string {
   return member === undefined ? "" : `${member.email} is now ${ROLE_WORDS[member.role].one}`;
 }
 
-const RemoveDialog = editDialog(
-  () => "Remove member",
-  RemoveForm,
-  ({ account_id: id }) => id,
-);
-
-function RemoveForm({ edited, onClose }: EditProps<Member>) {
+function RemoveDialog(props: {
+  readonly removed: Member | undefined;
+  readonly onClose: () => void;
+}) {
+  const { removed, onClose } = props;
   const change = useChange("POST /api/console/members/:account_id/remove", [
     "GET /api/console/members",
   ]);
   return (
-    <ConfirmForm
-      name={edited.email}
+    <ConfirmName
+      opened={removed !== undefined}
+      title="Remove member"
+      name={removed?.email ?? ""}
       confirmLabel="Remove"
-      done={`${edited.email} was removed`}
-      onConfirm={() => change.mutateAsync({ params: { account_id: edited.account_id } })}
+      onConfirm={async () => {
+        if (removed === undefined) return;
+        await change.mutateAsync({ params: { account_id: removed.account_id } });
+        notifyDone(`${removed.email} was removed`);
+        onClose();
+      }}
       onClose={onClose}
     >
       Access ends with the next request, and invitations from this member end. Keys that this member
       created or rotated keep working, and webhooks keep receiving: disable what the member may
       still use.
-      <Staying accountId={edited.account_id} />
-    </ConfirmForm>
+      {removed === undefined ? null : <Staying accountId={removed.account_id} />}
+    </ConfirmName>
   );
 }
 
