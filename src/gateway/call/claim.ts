@@ -36,7 +36,7 @@ export interface LimitedCall {
 
 /** Claims the limits of a call, all or none, before a candidate is chosen. */
 export function claimLimits(
-  ports: ClaimPorts & Pick<CallPorts, "scopesOf" | "platform">,
+  ports: ClaimPorts & Pick<CallPorts, "drains" | "scopesOf" | "platform">,
   principal: Principal,
   { limited, tokens }: { readonly limited: LimitedCall; readonly tokens: CallTokens },
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {

@@ -86,7 +86,7 @@ interface WrittenHead extends Omit<ProviderHead, "output_bound" | "parameters"> 
 }
 
 const { usual, heads: written } = table as unknown as {
-  /** For each parameter: the descriptor that most of its providers have. */
+  /** For each parameter: the descriptor that is most frequent among its providers. */
   readonly usual: Parameters;
   readonly heads: readonly WrittenHead[];
 };

@@ -125,7 +125,7 @@ interface SettingGroup {
   readonly next: string;
 }
 
-/** A group as the table has it. Most have no `next`: only a setting not carried over has one. */
+/** A group as the table has it. Only a setting that is not carried over has a `next`. */
 type WrittenGroup = Omit<SettingGroup, "in" | "next"> & { readonly next?: string };
 
 const groupsByPlace = table as Readonly<Record<string, readonly WrittenGroup[]>>;

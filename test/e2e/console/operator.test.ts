@@ -123,6 +123,7 @@ describe("the operator routes", () => {
 
   test("are not in the public OpenAPI document, and the operator page is a 404 for everybody else", async () => {
     const document = await customer.ask("GET /api/openapi.json");
+    expect(document.status).toBe(200);
     expect(document.text).not.toContain("/api/operator");
     const html = { headers: { accept: "text/html" } };
     for (const person of Object.values(people)) {

@@ -81,6 +81,8 @@ describe("the tarball", () => {
       "dist/listing-tools/listing-sources/heads.json",
       "manifests/simulator-a.json",
       "schema/provider-manifest.schema.json",
+      "schema/openapi-console.json",
+      "schema/openapi-v1.json",
       "docs/reference/config.md",
       "docs/simulator.md",
     ]) {
