@@ -185,9 +185,9 @@ describe("a static file", () => {
 
   test("is the only answer that is compressed, so that no length reveals a secret", async () => {
     const takes = { ...BROWSER, "accept-encoding": "br, gzip" };
+    expect((await get("/api/openapi.json", takes)).status).toBe(200);
     for (const path of ["/keys", "/api/openapi.json", "/api/console/session"]) {
-      const { status, headers } = await get(path, takes);
-      expect([status, headers["content-encoding"]]).toEqual([200, undefined]);
+      expect((await get(path, takes)).headers["content-encoding"]).toBeUndefined();
     }
   });
 
