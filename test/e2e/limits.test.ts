@@ -5,7 +5,7 @@ import {
   UNFUNDED_REQUESTS_PER_MINUTE,
 } from "../../src/kernel/core/constants.ts";
 import { addKey } from "../support/add-key.ts";
-import { until } from "../support/books.ts";
+import { until, untilTaken } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
@@ -193,7 +193,7 @@ test(`an organization without credit of its own has ${UNFUNDED_REQUESTS_PER_MINU
 test(`requests in flight of a key are refused at the ${CONCURRENT_REQUESTS_MAX + 1}th, and admitted when one ended`, async () => {
   const account = await gateway.account("1.00");
   const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, () =>
-    chat(account, greeting("test/a", "hold")),
+    untilTaken(() => chat(account, greeting("test/a", "hold"))),
   );
   await until("all are at the provider", () => {
     return gateway.simulator.counts().open === CONCURRENT_REQUESTS_MAX;

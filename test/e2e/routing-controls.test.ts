@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RoutingPolicy } from "../../src/gateway/accounts/account-rules.ts";
-import { until } from "../support/books.ts";
+import { until, untilTaken } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
@@ -82,7 +82,7 @@ test("a gateway at the platform's concurrency limit answers 503, sends nothing, 
   const others = await Promise.all(Array.from({ length: 3 }, () => gateway.account("1.00")));
   const messages = [{ role: "user", content: "[[fault:hold]] Hello" }];
   const before = gateway.simulator.counts().total;
-  const running = others.map((who) => chat({ messages }, who));
+  const running = others.map((who) => untilTaken(() => chat({ messages }, who)));
   await until("all are at the provider", () => gateway.simulator.counts().total === before + 3);
   const refused = await chat();
   expectRefusal(refused, { status: 503, code: "gateway_error" });

@@ -34,6 +34,13 @@ export async function until<T>(
   }
 }
 
+/** Repeats a call after a 503: on a busy machine, a hold may wait longer than the ledger allows. */
+export async function untilTaken<Answer extends HttpAnswer>(
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  return await callUntil("the hold is placed in time", call, ({ status }) => status !== 503);
+}
+
 /** Repeats a call until its answer is as wanted: a changed rule takes effect with a delay. */
 export async function callUntil<Answer extends HttpAnswer>(
   what: string,

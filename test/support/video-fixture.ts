@@ -2,7 +2,7 @@ import { expect } from "vitest";
 
 import type { SettingName } from "../../src/kernel/config/settings.ts";
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
-import { debitOf, ended } from "./books.ts";
+import { debitOf, ended, untilTaken } from "./books.ts";
 import {
   STANDARD_MANIFESTS,
   startTestGateway,
@@ -95,7 +95,7 @@ export async function acceptedVideo(
   more: object = {},
 ): Promise<AcceptedVideo> {
   const body = { model: "test/video", prompt: freshPrompt(), ...more };
-  const answer = await postVideo(gateway, account.key, body);
+  const answer = await untilTaken(() => postVideo(gateway, account.key, body));
   expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
   const id = textAt(answer.json, "id");
   return { id, requestId: String(answer.headers["x-request-id"]), answer };

@@ -4,7 +4,14 @@ import { describe, expect, test } from "vitest";
 
 import { addKey } from "../../support/add-key.ts";
 import { ask, at, get, openAsk, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
-import { brokenBooks, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
+import {
+  brokenBooks,
+  debitsOf,
+  ended,
+  nothingHeld,
+  until,
+  untilTaken,
+} from "../../support/books.ts";
 import { withGatedProvider, type GatedCall } from "../../support/gated-provider.ts";
 import {
   simulatorManifest,
@@ -117,7 +124,9 @@ function linesOfTheGone(): number {
 async function everySlotIsFree(account: TestAccount): Promise<void> {
   const route: Route = { wire: "wire_a", upstream: "wire_a", stream: false };
   const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));
-  const answers = Promise.all(requests.map((request) => ask(gateway.url, request)));
+  const answers = Promise.all(
+    requests.map((request) => untilTaken(() => ask(gateway.url, request))),
+  );
   const calls = await Promise.all(requests.map((request) => callOf(request.mark)));
   expectNoSlot(await ask(gateway.url, newAsk(account, route)));
   for (const call of calls) call.release();

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { HttpAnswer } from "../../support/ask.ts";
-import { callUntil } from "../../support/books.ts";
+import { untilTaken } from "../../support/books.ts";
 import { withSimulator } from "../../support/gateway.ts";
 import { withOperatorFolder } from "../../support/operator.ts";
 import { problemsOf } from "../../support/steady-traffic.ts";
@@ -10,24 +9,20 @@ import { beginUpgrade } from "../../support/upgrade.ts";
 const PER_SECOND = 40;
 const SERVED_MIN = 5;
 
-/** Sends a request again while the answer is a 503, as a ledger on a busy machine may answer. */
-const untilServed = (once: () => Promise<HttpAnswer>): Promise<HttpAnswer> =>
-  callUntil("the request is served", once, ({ status }) => status !== 503);
-
 const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 
 test("a gateway serves while a later release migrates, and starts again on the newer schema", async () => {
   const upgrade = await beginUpgrade(folder);
   const first = await upgrade.serve();
-  const before = upgrade.traffic(first, PER_SECOND, untilServed);
+  const before = upgrade.traffic(first, PER_SECOND, untilTaken);
   await expect.poll(() => before.count).toBeGreaterThan(SERVED_MIN);
   // Two instances of the later release start together, but only one of them runs the steps.
   const ran = await Promise.all([upgrade.migrate(), upgrade.migrate()]);
   expect(ran.flat()).toEqual(["columns", "transfers"]);
   // This older program starts again on the newer schema.
   const again = await upgrade.serve();
-  const after = upgrade.traffic(again, PER_SECOND, untilServed);
+  const after = upgrade.traffic(again, PER_SECOND, untilTaken);
   await expect.poll(() => after.count).toBeGreaterThan(SERVED_MIN);
   const sent = await Promise.all([before, after].map((traffic) => traffic.stop()));
   expect(problemsOf(sent.flat())).toEqual([]);
