@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { newFolder } from "../../test/support/run-folder.ts";
 import {
   type CommandIo,
+  makeStopListener,
   readDay,
   readDurationMs,
   readInstant,
@@ -26,6 +27,23 @@ async function saidOf(path: string): Promise<string> {
   );
   return said;
 }
+
+test("a Ctrl-C that npm passes on stops a server once, and a signal a second later ends it", () => {
+  let nowMs = 5;
+  const done: string[] = [];
+  const stop = makeStopListener(
+    () => done.push("stop"),
+    () => done.push("end"),
+    { monotonicMs: () => nowMs },
+  );
+  stop();
+  nowMs += 999;
+  stop();
+  expect(done).toEqual(["stop"]);
+  nowMs += 1;
+  stop();
+  expect(done).toEqual(["stop", "end"]);
+});
 
 test("a file that cannot be created is reported with the next step", async () => {
   const there = join(folder, "day.ndjson");

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 
 import {
   asObject,
+  type Clock,
   type Config,
   isDay,
   loadConfig,
@@ -48,6 +49,27 @@ export interface CommandContext extends CommandIo {
 export function endServer(context: CommandContext, code: ExitCode): void {
   context.setExitCode(code);
   context.exit(code);
+}
+
+const SAME_SIGNAL_MS = 1_000;
+
+/**
+ * Returns a listener to signals: the first one stops a server, a later one ends it at once. Signals
+ * within a second of the first are the same Ctrl-C: a terminal sends it to the program and to npm,
+ * and npm passes it on.
+ */
+export function makeStopListener(
+  stop: () => void,
+  end: () => void,
+  clock: Pick<Clock, "monotonicMs"> = systemClock,
+): () => void {
+  let firstMs: number | undefined;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (firstMs !== undefined && nowMs - firstMs >= SAME_SIGNAL_MS) end();
+    if (firstMs === undefined) stop();
+    firstMs ??= nowMs;
+  };
 }
 
 /** Wrong usage of a command. Its message goes to standard error, and the exit code is 2. */

@@ -1,6 +1,12 @@
 import type { RunningGateway, SettingsSource } from "../app/index.ts";
 import type { Config } from "../kernel/index.ts";
-import { chooseExitCode, type CommandContext, endServer, reportFault } from "./command-context.ts";
+import {
+  chooseExitCode,
+  type CommandContext,
+  endServer,
+  makeStopListener,
+  reportFault,
+} from "./command-context.ts";
 import { followSupervisor, workerNumber } from "./workers.ts";
 
 export interface Serving {
@@ -16,8 +22,8 @@ class StopFault extends Error {
 }
 
 /**
- * Runs a server until a signal stops it; a second signal ends it at once. SIGHUP reads settings,
- * secrets and manifests again. A stop never takes longer than the drain delay, the grace time and
+ * Runs a server until a signal stops it; a second one, at least a second later, ends it at once.
+ * SIGHUP reads settings, secrets and manifests again. A stop never takes longer than the drain delay, the grace time and
  * `STOP_EXTRA_MS` together.
  */
 export async function runToEnd(
@@ -28,17 +34,15 @@ export async function runToEnd(
   let serving: Serving | undefined;
   let longestStopMs = STOP_EXTRA_MS;
   let lastMoment: NodeJS.Timeout | undefined;
-  let isStopping = false;
   let requestStop = (): void => undefined;
   const stopRequested = new Promise<void>((resolve) => {
     requestStop = resolve;
   });
-  const stop = (): void => {
-    if (isStopping) endServer(context, 1);
-    isStopping = true;
-    lastMoment ??= setTimeout(() => giveUp(context, longestStopMs), longestStopMs);
+  const beginStop = (): void => {
+    lastMoment = setTimeout(() => giveUp(context, longestStopMs), longestStopMs);
     requestStop();
   };
+  const stop = makeStopListener(beginStop, () => endServer(context, 1));
   const reload = (): void => serving?.gateway.reload();
   let stopListening = (): void => undefined;
   if (workerNumber() === undefined) {

@@ -2,7 +2,7 @@ import cluster, { type Worker } from "node:cluster";
 
 import type { Logger } from "pino";
 
-import type { ExitCode } from "./command-context.ts";
+import { type ExitCode, makeStopListener } from "./command-context.ts";
 
 /** A worker's report that it accepts traffic. */
 export interface ReadyLine {
@@ -78,10 +78,10 @@ class Supervisor {
   }
 
   start(): void {
-    const stop = (): void => {
-      if (this.#isStopping) process.exit(1);
-      this.#stop(0);
+    const begin = (): void => {
+      if (!this.#isStopping) this.#stop(0);
     };
+    const stop = makeStopListener(begin, () => process.exit(1));
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
     process.on("SIGHUP", () => this.#notifyAll("reload"));
