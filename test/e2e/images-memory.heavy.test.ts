@@ -34,7 +34,7 @@ describe("an image answer of 30 MiB", () => {
       const cost = await carry({ fileBytes: FILE_BYTES, pieceBytes });
       expect(cost.answerBytes).toBeGreaterThan((FILE_BYTES * 4) / 3);
       expect(cost.writtenBytes).toBeGreaterThan((FILE_BYTES * 4) / 3);
-      // The answer itself, and 60% more for memory that was not collected yet.
+      // The answer itself, and 60% more for what small parts take beside their bytes.
       expect(cost.peakBytes).toBeLessThan(1.6 * cost.answerBytes);
       expect(cost.slowestStepMs).toBeLessThan(500);
       expect(cost.timerLagMs).toBeLessThan(2_000);

@@ -104,6 +104,27 @@ describe("claims in several slots", () => {
     expect(asked.slice(2)).toEqual(["release 1 3", "release 2 3"]);
   });
 
+  test("that are given back after minutes leave the windows of others full", async () => {
+    let monotonicMs = 5;
+    const ports = {
+      limits: new MemoryLimitStore(),
+      clock: { ...CLOCK, monotonicMs: () => monotonicMs },
+    };
+    const claim = async (id: string) => {
+      const scope = { scope: "key", id, limits: { requestsPerMinute: 1 } } as const;
+      const parts = [{ slot: `{${id}}`, scopes: [scope] }];
+      const principal = { orgId: "org_1" as OrgId };
+      return await claimScopes(ports, { principal, parts, tokens: tokenCount(0, 0) });
+    };
+    const slow = await claim("key:slow");
+    if (!slow.ok) throw new Error("refused");
+    monotonicMs += 120_000;
+    expect((await claim("key:other")).ok).toBe(true);
+    slow.claimed.undo();
+    monotonicMs += 1_000;
+    expect((await claim("key:other")).ok).toBe(false);
+  });
+
   test("are undone when a later slot refuses, and no further slot is claimed", async () => {
     const { run, asked } = scripted([granted(1, 1, 1), refusedBy("key"), granted(1, 1, 3)]);
     expect(await run()).toMatchObject({ ok: false, refusal: { class: "rate_limit" } });

@@ -1,6 +1,6 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import type { ConsoleDeps } from "../../../src/account/console-api/console-deps.ts";
 import {
@@ -18,6 +18,7 @@ import { newFolder } from "../../support/run-folder.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const HTML = `<!doctype html><html><head><meta name="csp-nonce" content="__CSP_NONCE__" /></head></html>`;
+const SCHEMAS = join(import.meta.dirname, "../../../schema");
 const BIG = "export const big = 1;\n".repeat(100);
 
 let backend: FreshBackend;
@@ -55,7 +56,12 @@ afterAll(async () => {
 });
 
 /** Opens a console with only the parts that pages and sign-in need. */
-async function serve(staticDir: string, address: string, after: () => void): Promise<Served> {
+async function serve(
+  staticDir: string,
+  address: string,
+  after: () => void,
+  schemaDir = SCHEMAS,
+): Promise<Served> {
   const env = { OIDC_ISSUER: "https://id.example.com", OIDC_CLIENT_ID: "console" };
   const outcome = loadConfig({ flags: {}, env });
   if (outcome.kind === "invalid") throw new Error(outcome.problems.join("\n"));
@@ -69,7 +75,6 @@ async function serve(staticDir: string, address: string, after: () => void): Pro
   const identity = await openIdentity({ ...common, log, store: backend.identityStore });
   const gatewayUrl = (): string => "https://gateway.example";
   const catalog = { current: { models: [] } };
-  const schemaDir = join(import.meta.dirname, "../../../schema");
   const deps = { ...common, log, identity, staticDir, schemaDir, gatewayUrl, catalog };
   const console: ConsoleServer = await createConsoleServer(deps as unknown as ConsoleDeps);
   const { url } = await listenLocally(console.server);
@@ -181,6 +186,20 @@ describe("a static file", () => {
     const other = { accept: "*/*", "if-none-match": etag, "accept-encoding": "identity" };
     const isSame = (await get("/assets/big-4d5e6f.js", other)).status === 304;
     expect(isSame).toBe(sent === undefined);
+  });
+
+  test("that could not be read is read again at the next request, if it is a document", async () => {
+    const folder = newFolder("schemas");
+    const served = await serve("", "http://127.0.0.1:8081", () => undefined, folder);
+    onTestFinished(() => served.close());
+    const statuses = async (): Promise<readonly number[]> => {
+      const paths = ["/api/openapi.json", "/api/openapi-v1.json"];
+      const answers = await Promise.all(paths.map((path) => httpCall(served.url + path)));
+      return answers.map(({ status }) => status);
+    };
+    expect(await statuses()).toEqual([500, 500]);
+    cpSync(SCHEMAS, folder, { recursive: true });
+    expect(await statuses()).toEqual([200, 200]);
   });
 
   test("is the only answer that is compressed, so that no length reveals a secret", async () => {
