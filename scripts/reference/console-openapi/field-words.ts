@@ -229,7 +229,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   is_automatic: "whether automatic top-up made it",
   is_granted_by_hand: "whether the operator granted credit for it by hand",
   granted_at: "when the credit came into the balance; null: it has not",
-  paid_at: "when the payment was confirmed to this service",
+  paid_at: "when it was paid",
   receipt: "the number of the receipt; null: there is none",
   receipt_url: "the payment provider's receipt; null: none",
   net_usd: "the amount without tax",

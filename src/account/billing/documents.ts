@@ -30,7 +30,7 @@ export function receiptPaper(purchase: PaidPurchase): Paper {
     to: linesOfBuyer(receipt.buyer),
     facts: receiptFacts({
       number: receipt.number,
-      confirmed: instant(purchase.grantedAtMs).slice(0, DAY_CHARS),
+      paid: instant(purchase.grantedAtMs).slice(0, DAY_CHARS),
       method: purchase.paymentMethod,
       reference: purchase.paymentId,
       purchaseId: purchase.purchaseId,
@@ -56,7 +56,7 @@ export function receiptPaper(purchase: PaidPurchase): Paper {
     notes: [
       receipt.seller.noTaxReason,
       ...(back > 0n ? [`Refunded or disputed since: ${dollars(formatUsd(back))}.`] : []),
-      "It confirms a payment for prepaid credit. Its parties are those of the day of confirmation.",
+      "It confirms a payment for prepaid credit. Its parties are those of the day of payment.",
     ].filter((note) => note !== ""),
     at: new Date(purchase.grantedAtMs),
   };

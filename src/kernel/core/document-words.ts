@@ -7,14 +7,14 @@ export function monthName(month: string): string {
 /** Returns the rows of a receipt, without amounts, for both the receipt's page and its PDF file. */
 export function receiptFacts(of: {
   readonly number: string;
-  readonly confirmed: string;
+  readonly paid: string;
   readonly method: string | null;
   readonly reference: string | null;
   readonly purchaseId: string;
 }): readonly (readonly [label: string, text: string])[] {
   return [
     ["Receipt number", of.number],
-    ["Payment confirmed", of.confirmed],
+    ["Date paid", of.paid],
     ["Payment method", of.method ?? "Not reported by the payment provider"],
     ["Payment reference", of.reference ?? "None recorded"],
     ["Purchase", of.purchaseId],

@@ -6,7 +6,7 @@ import { showUtc } from "../../ui/time.tsx";
 export function paymentFacts(receipt: Receipt): ReturnType<typeof receiptFacts> {
   return receiptFacts({
     number: receipt.number,
-    confirmed: showUtc(receipt.paid_at),
+    paid: showUtc(receipt.paid_at),
     method: receipt.payment_method,
     reference: receipt.payment_reference,
     purchaseId: receipt.purchase_id,

@@ -65,7 +65,7 @@ function ReceiptSheet({ receipt }: { readonly receipt: Receipt }) {
           Receipt of the payment provider <ExternalLink size={12} aria-hidden />
         </Anchor>
       )}
-      <Note>{receipt.no_tax_reason} Names and addresses are those of the day of confirmation.</Note>
+      <Note>{receipt.no_tax_reason} Names and addresses are those of the day of payment.</Note>
     </Stack>
   );
 }

@@ -45,7 +45,6 @@ export const NamedLimit = Type.Object({
 });
 export type NamedLimit = Static<typeof NamedLimit>;
 
-/** The new values. An absent value stays as it is; null removes the customer's value. */
 const limitsWithin = (bounds: { readonly minimum?: number }) =>
   Type.Partial(
     Type.Object(
@@ -59,7 +58,10 @@ const limitsWithin = (bounds: { readonly minimum?: number }) =>
     ),
   );
 
-/** Has no bounds: the 400 for a value below 1 or above the ceiling names the ceiling. */
+/**
+ * The new values. An absent value stays as it is; null removes the customer's value. It has no
+ * bounds: the 400 for a value below 1 or above the ceiling names the ceiling.
+ */
 export const LimitValues = limitsWithin({});
 export type LimitValues = Static<typeof LimitValues>;
 
