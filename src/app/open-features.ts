@@ -149,7 +149,7 @@ function buildReadiness(options: FeatureOptions, ledger: OpenedLedger): Readines
 
 /** The first step of a stop: drains, accepts no new work, and cuts what outlives the grace time. */
 async function stopServing(
-  { config }: FeatureOptions,
+  { config, clock }: FeatureOptions,
   parts: {
     readonly servers: Readonly<Record<"gateway" | "console" | "internal", Server>>;
     readonly serve: CallPorts;
@@ -159,7 +159,7 @@ async function stopServing(
   },
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;
-  await drain(readiness, config.shutdownDelayMs);
+  await drain(readiness, config.shutdownDelayMs, clock);
   // The poller of video jobs ends first: its leases are released, and no request waits for a poll.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();

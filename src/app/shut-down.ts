@@ -8,10 +8,14 @@ const SHUTDOWN_POLL_MS = 50;
 const LAST_ANSWERS_MS = 5_000;
 
 /** Makes readiness probes fail, then waits: load balancers send requests until one has failed. */
-export async function drain(readiness: Readiness, delayMs: number): Promise<void> {
-  const isKnown = readiness.state === "serving";
+export async function drain(
+  readiness: Readiness,
+  delayMs: number,
+  clock: CallPorts["clock"],
+): Promise<void> {
+  const lastMs = clock.monotonicMs() + (readiness.state === "serving" ? delayMs : 0);
   readiness.drain();
-  if (isKnown && delayMs > 0) await sleep(delayMs);
+  while (clock.monotonicMs() < lastMs) await sleep(SHUTDOWN_POLL_MS);
 }
 
 /**

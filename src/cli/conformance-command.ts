@@ -191,14 +191,23 @@ async function importReport(
   if (key === undefined) throw new UsageFault(`${keyFile}: there is no such file`);
   const read = readSignedReport(readFileSync(file, "utf8"), key);
   if (!read.ok) throw new UsageFault(`${file}: nothing was stored: ${read.problem}`);
+  const { provider, verdict, started_at: startedAt } = read.report;
+  // The store dates such a verdict now, so each import would make it a new one.
+  if (Date.parse(startedAt) > clock.nowMs() + AHEAD_MS_MAX) {
+    throw new UsageFault(
+      `${file}: nothing was stored: it is dated ${startedAt}, in the future; import it after that time`,
+    );
+  }
   const verdicts = toVerdicts(read.report, "import");
   await record(context, flags, verdicts);
-  const { provider, verdict } = read.report;
   return {
     json: { provider, verdict, stored: verdicts.length },
     text: `${provider}: stored the verdicts on ${verdicts.length} models (${verdict})`,
   };
 }
+
+/** How far the clock of the machine that made a report may be ahead of this one's. */
+const AHEAD_MS_MAX = 300_000;
 
 async function record(
   context: CommandContext,

@@ -97,7 +97,7 @@ async function reserve(
 
 async function heldBy(member: Membership, org: Org): Promise<AttemptId> {
   const row = reserveOf(org);
-  await backend.ledgerBatchStore.hold(member, row);
+  await runBatch(lane, { member, closings: [], holds: [row] });
   return row.attemptId;
 }
 

@@ -89,13 +89,15 @@ describe("a key that lowers its own limits", () => {
     expect((await chat(account)).status).toBe(200);
   });
 
-  test("cannot set a limit above its ceiling or its contract, for itself or for a model, and the refusal names the ceiling", async () => {
+  test("cannot set a limit below 1, or above its ceiling or its contract, for itself or for a model, and the refusal names the ceiling", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 60 });
     const route = { gateway, account, path: PATH };
     for (const [body, message] of [
       [{ scope: "key", rpm: 61 }, /^rpm 61 is above the ceiling of 60;/],
       [{ scope: "key", rpm: 60, concurrency: 9 }, /^concurrency 9 is above the ceiling of 8;/],
       [{ scope: "model", model: "test/a", rpm: 61 }, /^rpm 61 is above the ceiling of 60;/],
+      [{ scope: "key", rpm: 0 }, /^rpm 0 is below 1; choose a limit from 1 to the ceiling of 60,/],
+      [{ scope: "key", concurrency: -1 }, /^concurrency -1 is below 1; .* the ceiling of 8,/],
     ] as const) {
       await expectCleanRefusal(route, { body }, { status: 400, code: "invalid_request", message });
     }
@@ -259,7 +261,7 @@ test("a refused limit change gets a 400 that names the problem, is recorded, and
   const route = { gateway, account, path: PATH };
   for (const [body, message] of [
     ['{"scope":"key","rpm":5,"__proto__":{"scope":"org"}}', "__proto__"],
-    [{ scope: "model", model: "test/none", rpm: 0 }, /^rpm must be a whole number of at least 1/],
+    [{ scope: "model", model: "test/none", rpm: 1.5 }, /^rpm must be a whole number of at least 1/],
     [{ scope: "org", key_id: "key_1", rpm: 5 }, /^key_id does not go with scope "org"/],
   ] as const) {
     await expectCleanRefusal(route, { body }, { status: 400, code: "invalid_request", message });

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -5,8 +6,10 @@ import { buffer } from "node:stream/consumers";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { signReport } from "../../src/listing-tools/conformance/report/signed-report.ts";
 import { at, get } from "../support/ask.ts";
 import { until } from "../support/books.ts";
+import { reportOf } from "../support/conformance-reports.ts";
 import { withGateway } from "../support/gateway.ts";
 import { listenLocally, type LocalServer } from "../support/local-server.ts";
 import {
@@ -327,6 +330,24 @@ describe("stored verdicts", () => {
     expect(await gateway.backend.verdictStore.latest()).toEqual([
       expect.objectContaining({ modelId: "op/model", verdict: "pass", source: "import" }),
     ]);
+  });
+
+  test("are not imported from a report dated in the future, which each import would renew", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    const report = reportOf({
+      provider: "operated",
+      manifestSha256: "ab".repeat(32),
+      startedAtMs: Date.now() + 3_600_000,
+      models: [{ id: "op/model" }],
+    });
+    const [file, key] = [inFolder("ahead.json"), inFolder("ahead.pem")];
+    writeFileSync(file, JSON.stringify(signReport(report, privateKey)));
+    writeFileSync(key, publicKey.export({ type: "spki", format: "pem" }));
+    const before = await gateway.backend.verdictStore.latest();
+    const refused = await conformance("import", file, "--trusted-key", key);
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("in the future");
+    expect(await gateway.backend.verdictStore.latest()).toEqual(before);
   });
 
   test("are shown by GET /v1/models, with the checks that warned or failed", async () => {

@@ -147,7 +147,8 @@ describe.concurrent("a run against a hostile provider ends with a verdict", () =
     ["never answers", () => undefined],
     ["breaks every connection", ({ request }) => request.socket.destroy()],
   ])("and counts the worst case of what was sent to one that %s", async (_what, answer) => {
-    const { report, calls } = await runAgainstHost(answer, { checks: ["C1"] });
+    // A busy machine may take longer than the other tests' time limit to send the probe.
+    const { report, calls } = await runAgainstHost(answer, { checks: ["C1"], timeoutMs: 2_000 });
     expect(calls.length).toBeGreaterThan(0);
     expect(Number(report.spend_usd)).toBeGreaterThan(0);
   });

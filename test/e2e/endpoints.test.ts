@@ -11,13 +11,14 @@ import {
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { StoppedClock } from "../support/clocks.ts";
+import { PublishedApi } from "../support/openapi.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 /** Queues and windows use this clock, so no test waits and a slow machine changes nothing. */
 const clock = new StoppedClock();
 
-const PRIVATE_PROVIDERS = ["one", "two", "three", "seven", "eight", "nine"];
+const PRIVATE_PROVIDERS = ["one", "two", "three", "four", "seven", "eight", "nine"];
 
 const gateway = withGateway(() => ({
   clock,
@@ -173,6 +174,15 @@ describe("a dedicated endpoint", () => {
 });
 
 describe("an endpoint with a rate", () => {
+  test("of less than one request per second is shown as the published document says", async () => {
+    const owner = await ownerOf("four", { paced: { perSecond: 0.5, waitMsMax: 1_000 } });
+    const url = `${gateway.url}/v1/limits?model=house/four`;
+    const limits = await httpCall(url, { headers: bearer(owner.key) });
+    const paced = { per_second: 0.5, wait_ms_max: 1_000 };
+    expect(listAt(limits.json, "scopes")).toContainEqual(expect.objectContaining({ paced }));
+    expect(new PublishedApi().problemsOf("GET /v1/limits", limits)).toEqual([]);
+  });
+
   test("refuses a request with a 504 if its queue slot is after the routing deadline", async () => {
     const paced = { perSecond: 0.05, waitMsMax: 60_000 };
     const owner = await ownerOf("nine", { paced });

@@ -4,7 +4,6 @@ import { parseRequestId } from "../../src/kernel/core/ids.ts";
 import type { RequestRecord } from "../../src/gateway/records/record-rows.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import type { TestAccount } from "./gateway.ts";
-import type { HttpAnswer } from "./http-call.ts";
 
 const POLL_MS = 10;
 const CALL_EVERY_MS = 100;
@@ -35,14 +34,14 @@ export async function until<T>(
 }
 
 /** Repeats a call after a 503: on a busy machine, a hold may wait longer than the ledger allows. */
-export async function untilTaken<Answer extends HttpAnswer>(
+export async function untilTaken<Answer extends { readonly status: number }>(
   call: () => Promise<Answer>,
 ): Promise<Answer> {
   return await callUntil("the hold is placed in time", call, ({ status }) => status !== 503);
 }
 
 /** Repeats a call until its answer is as wanted: a changed rule takes effect with a delay. */
-export async function callUntil<Answer extends HttpAnswer>(
+export async function callUntil<Answer extends { readonly status: number }>(
   what: string,
   call: () => Promise<Answer>,
   isWanted: (answer: Answer) => boolean,

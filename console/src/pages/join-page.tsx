@@ -1,4 +1,4 @@
-import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { Button, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useState } from "react";
 
 import type { ReceivedInvitation } from "../api/contract.ts";
@@ -88,17 +88,15 @@ function Found({ token }: { readonly token: string }) {
         signed in as {user?.email}. Sign out, then sign in as {invitation.email} and open the link
         again.
       </Text>
-      <Group gap="xs">
-        <Button onClick={() => void signOut().catch(notifyFault)}>Sign out</Button>
-        <Instead />
-      </Group>
+      <Button onClick={() => void signOut().catch(notifyFault)}>Sign out</Button>
+      <Received />
     </>
   );
 }
 
 /**
  * Lists the invitations for the email address of the signed-in person. It is shown if the link
- * names no invitation, or one that cannot be read.
+ * names no invitation, one that cannot be read, or one for another address.
  */
 function Received() {
   const answer = useAnswer("GET /api/console/received-invitations");

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 
-import { KEY_MODELS_MAX } from "../../kernel/core/constants.ts";
 import { compileCheck } from "./check-schema.ts";
 import { ROUTES } from "./contract.ts";
+import { KEY_MODELS_MAX } from "./contract/keys.ts";
 
 const newKey = compileCheck(ROUTES["POST /api/console/keys"].body, "body");
 const keyChange = compileCheck(ROUTES["PATCH /api/console/keys/:key_id"].body, "body");

@@ -43,7 +43,7 @@ type Answer = ClaimOutcome | Promise<ClaimOutcome>;
  * Returns a function that makes a claim with one part per answer, in a limit store that gives these
  * answers in order, and the list of the store's calls.
  */
-function scripted(answers: readonly Answer[]) {
+function scripted(answers: readonly Answer[], clock = CLOCK) {
   const asked: string[] = [];
   let at = 0;
   const limits: LimitStore = {
@@ -62,7 +62,7 @@ function scripted(answers: readonly Answer[]) {
   const parts = answers.map((_, n) => ({ slot: `{slot:${n}}`, scopes: [] }));
   const run = () =>
     claimScopes(
-      { limits, clock: CLOCK },
+      { limits, clock },
       { principal: { orgId: "org_1" as OrgId }, parts, tokens: tokenCount(4, 6) },
     );
   return { asked, run };
@@ -146,6 +146,16 @@ describe("a refused claim", () => {
         retryAtMs: 8_000,
       },
     });
+  });
+
+  test("counts the time of the retry from its own moment, however long the limit store took", async () => {
+    let nowMs = 1_000;
+    const late = Promise.resolve().then(() => {
+      nowMs = 4_000;
+      return refusedBy("key");
+    });
+    const { run } = scripted([late], { ...CLOCK, nowMs: () => nowMs });
+    expect(await run()).toMatchObject({ refusal: { retryAfterSeconds: 7, retryAtMs: 11_000 } });
   });
 
   test("names how much of the limit is used, and for tokens how many the request may take", async () => {

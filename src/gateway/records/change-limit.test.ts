@@ -30,7 +30,7 @@ test("a change of the tokens and the concurrency of another key is read", () => 
 });
 
 describe("a value that is not a limit", () => {
-  const bad = ["0", "-1", "-0", "1.5", '"5"', "true", "false", "[5]", '{"a":5}', "1e999", "1e-3"];
+  const bad = ["-0.5", "1.5", '"5"', "true", "false", "[5]", '{"a":5}', "1e999", "1e-3"];
   test.each(["rpm", "tpm", "concurrency"])(
     "of %s gets a 400 that names the field and its valid values",
     (word) => {

@@ -140,7 +140,11 @@ function ceilingProblem(change: LimitChange, ceilings: LimitCeilings): string | 
   for (const word of LIMIT_WORDS) {
     const name = LIMIT_NAMES[word];
     const ceiling = Math.min(ceilings[name], STORED_LIMIT_MAX);
-    const value = change[name] ?? 0;
+    const value = change[name];
+    if (value === undefined || value === null) continue;
+    if (value < 1) {
+      return `${word} ${value} is below 1; choose a limit from 1 to the ceiling of ${ceiling}, or null to remove yours`;
+    }
     if (value > ceiling) {
       return `${word} ${value} is above the ceiling of ${ceiling}; choose a limit up to the ceiling`;
     }
@@ -165,7 +169,10 @@ export interface LimitRequest {
   readonly keyId?: string;
   /** The model's id as the client sent it; present if and only if the scope is `model`. */
   readonly modelId?: string;
-  /** Whole numbers of at least 1, or null to remove a limit; at least one field is set. */
+  /**
+   * Whole numbers, or null to remove a limit; at least one field is set. `planLimitChange` checks
+   * their bounds.
+   */
   readonly change: LimitChange;
 }
 

@@ -124,7 +124,6 @@ export const KEYS_PER_ORG_MAX: number = 1_000;
 /** Those disabled in the last 30 days count too. */
 export const CONNECTIONS_PER_ORG_MAX: number = 1_000;
 
-export const KEY_MODELS_MAX: number = 100;
 export const KEY_TAGS_MAX: number = 10;
 
 export const REPORT_CONNECTIONS_MAX: number = 3;

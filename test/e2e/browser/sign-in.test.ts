@@ -13,7 +13,7 @@ import {
 } from "../../support/browser.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { everythingKept, pageShown } from "../../support/console-steps.ts";
-import { bearer, httpCall } from "../../support/http-call.ts";
+import { bearer, httpCall, textAt } from "../../support/http-call.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { runSql } from "../../support/sql.ts";
 import { withResource } from "../../support/with-resource.ts";
@@ -300,6 +300,21 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     await page.waitForURL(`${fixture.url}/welcome`);
     await page.locator("[data-secret]").waitFor();
     expect([...owner.complaints, ...guest.complaints]).toEqual([]);
+  });
+
+  test("for another address does not hide one for the address of the person who opens it", async () => {
+    const owner = await fixture.signIn(newcomer("nia"));
+    const { page, complaints } = await signedIn("oli", "/");
+    const linkFor = async (email: string): Promise<string> => {
+      const body = { email, role: "viewer" };
+      const { json } = await owner.do("POST /api/console/invitations", { body });
+      return textAt(json, "link");
+    };
+    await linkFor("oli@example.com");
+    await page.goto(await linkFor("pat@example.com"));
+    await page.getByText("is for pat@example.com. You are signed in as oli@example.com.").waitFor();
+    await page.getByRole("button", { name: "Join nia" }).waitFor();
+    expect(complaints).toEqual([]);
   });
 });
 

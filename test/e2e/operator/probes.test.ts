@@ -42,7 +42,9 @@ describe("an unreachable database", () => {
 });
 
 test("an instance reports its state on the internal port; a draining one is live, not ready, and serves", async () => {
-  const gateway = await startTestGateway({ settings: { shutdownDelayMs: 3_000 } });
+  const clock = new MovableClock();
+  const shutdownDelayMs = 60_000;
+  const gateway = await startTestGateway({ clock, settings: { shutdownDelayMs } });
   const { internalUrl } = gateway.running;
   const { port } = new URL(internalUrl);
   for (const url of [gateway.url, internalUrl]) {
@@ -102,6 +104,7 @@ test("an instance reports its state on the internal port; a draining one is live
   expect(console).toMatchObject({ status: 200, headers: { connection: "close" } });
   gateway.simulator.release();
   expect((await running).text).toContain("data: [DONE]");
+  clock.moveOn(shutdownDelayMs);
   await closed;
   expect(await runCommand(["probe", "--internal-port", port])).toMatchObject({ code: 1 });
 });

@@ -1,3 +1,5 @@
+import { untilTaken } from "../books.ts";
+
 /** A task that each client does in its own way; the test names in `matrix.ts` explain it. */
 export type Deed = "plain" | "stream" | "streamWithUsage" | "tools" | "structured" | "cancel";
 
@@ -39,14 +41,12 @@ export type Deeds = Partial<Readonly<Record<Deed, (target: Equipped) => Promise<
 /** Node's own `fetch`, even while a test forbids the global one. */
 const realFetch: typeof fetch = globalThis.fetch;
 
-const OVERLOADED = 503;
-
 export function driverOf(deeds: Deeds): Driver {
   return async (deed, target) => {
     let requests = 0;
     const counting: typeof fetch = async (...call) => {
-      const response = await realFetch(...call);
-      if (response.status !== OVERLOADED) requests += 1;
+      const response = await untilTaken(() => realFetch(...call));
+      requests += 1;
       return response;
     };
     const act = deeds[deed];

@@ -104,9 +104,7 @@ export function purchaseWords(purchase: Purchase) {
 
 function parkedWords(purchase: Purchase): Words {
   if (purchase.is_granted_by_hand) return PARKED.granted;
-  if (compareUsd(purchase.refunded_usd, "0") <= 0) return PARKED.reviewed;
-  const isWhole = compareUsd(purchase.refunded_usd, purchase.amount_usd) >= 0;
-  return isWhole ? PARKED.refunded : PARKED.partly_refunded;
+  return compareUsd(purchase.refunded_usd, "0") > 0 ? PARKED.refunded : PARKED.reviewed;
 }
 
 const PARKED = {
@@ -116,15 +114,11 @@ const PARKED = {
     "A payment arrived that does not match the order. Support is reviewing it.",
   ],
   granted: ["Credited by support", "ok", "Support has added credit for this purchase."],
+  // What was paid is not known here, so it cannot be said whether all of it was refunded.
   refunded: [
     "Refunded",
     "quiet",
-    "The payment did not match the order and was refunded. No credit was added.",
-  ],
-  partly_refunded: [
-    "Partially refunded",
-    "warn",
-    "The payment did not match the order. Part of it was refunded, and no credit was added yet.",
+    "The payment did not match the order. The amount shown here was refunded, and no credit was added.",
   ],
 } as const satisfies Record<string, Words>;
 
@@ -141,7 +135,7 @@ const WORDS: Readonly<Record<Exclude<PurchaseStatus, "parked">, Words>> = {
   disputed: [
     "Disputed",
     "bad",
-    "This payment is disputed with your bank. Its credit is withheld until the dispute is resolved.",
+    "This payment was disputed with your bank and deducted from your balance. If the dispute is withdrawn or rejected, it is added again.",
   ],
   failed: ["Failed", "bad", "The payment failed. Nothing was charged and no credit was added."],
   expired: ["Expired", "quiet", "The payment page was closed before paying. Nothing was charged."],

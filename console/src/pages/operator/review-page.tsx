@@ -112,7 +112,7 @@ function purchaseState(purchase: WaitingPurchase) {
   );
 }
 
-/** True if all of the payment was returned. Credit for it would pay the customer twice. */
+/** True if as much was returned as was ordered. Credit for it would pay the customer twice. */
 function isReturned(purchase: WaitingPurchase): boolean {
   const { amount_usd: ordered, refunded_usd: refunded, disputed_usd: disputed } = purchase;
   return compareUsd(addUsd(refunded, disputed), ordered) >= 0;

@@ -63,9 +63,11 @@ export const KeyDetail = Type.Object({
 });
 export type KeyDetail = Static<typeof KeyDetail>;
 
+export const KEY_MODELS_MAX = 100;
+
 const ModelIds = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
-  maxItems: 100,
-  description: "at most 100 ids of models; an empty list allows every one",
+  maxItems: KEY_MODELS_MAX,
+  description: `at most ${KEY_MODELS_MAX} ids of models; an empty list allows every one`,
 });
 
 const Expiry = Type.String({

@@ -45,23 +45,29 @@ export const NamedLimit = Type.Object({
 });
 export type NamedLimit = Static<typeof NamedLimit>;
 
-/** The new values. An absent value stays as it is; null removes the customer's value. */
-export const LimitValues = Type.Partial(
-  Type.Object(
-    byLimit(() =>
-      Type.Unsafe<number | null>({
-        type: ["integer", "null"],
-        minimum: 1,
-        says: "must be a whole number of at least 1, or null to remove your limit",
-      }),
+const limitsWithin = (bounds: { readonly minimum?: number }) =>
+  Type.Partial(
+    Type.Object(
+      byLimit(() =>
+        Type.Unsafe<number | null>({
+          type: ["integer", "null"],
+          ...bounds,
+          says: "must be a whole number of at least 1, or null to remove your limit",
+        }),
+      ),
     ),
-  ),
-);
+  );
+
+/**
+ * The new values. An absent value stays as it is; null removes the customer's value. It has no
+ * bounds: the 400 for a value below 1 or above the ceiling names the ceiling.
+ */
+export const LimitValues = limitsWithin({});
 export type LimitValues = Static<typeof LimitValues>;
 
-/** The body of a change. A value above the ceiling is answered by a 400 that names the ceiling. */
+/** The body of a change. */
 export const LimitChange = Type.Object(
-  { ...NamedLimit.properties, ...LimitValues.properties },
+  { ...NamedLimit.properties, ...limitsWithin({ minimum: 1 }).properties },
   { additionalProperties: false },
 );
 export type LimitChange = Static<typeof LimitChange>;
