@@ -31,7 +31,7 @@ const LimitScope = Type.Object({
   /** `rps` and `paced` are set only for a dedicated endpoint. */
   rps: Type.Optional(MaybeInteger),
   paced: Type.Optional(
-    nullable(Type.Object({ per_second: Type.Integer(), wait_ms_max: Type.Integer() })),
+    nullable(Type.Object({ per_second: Type.Number(), wait_ms_max: Type.Integer() })),
   ),
   ceiling: Type.Object(ByLimit),
   source: Type.Object(byLimit(() => LimitSource)),
