@@ -175,3 +175,11 @@ test("Claude Code gets the same variables from the welcome page, the guide and t
   expect(variablesOf(guideText).toSorted()).toEqual([...welcome, "ANTHROPIC_MODEL"].toSorted());
   expect(variablesOf(example)).toEqual(expect.arrayContaining(welcome));
 });
+
+test("opencode gets the same file from the welcome page and the guide", () => {
+  const [, open] = agentSnippets({ gatewayUrl: "http://127.0.0.1:8080", modelId: "sim/both" });
+  const [, printed = ""] = /<<'END'\n([^]*)\nEND/.exec(open?.code ?? "") ?? [];
+  const guideText = readFileSync("docs/guides/coding-agents.md", "utf8");
+  const [, written = ""] = /^`(\{.*\})`$/m.exec(guideText) ?? [];
+  expect(JSON.parse(written)).toEqual(JSON.parse(printed));
+});

@@ -109,7 +109,8 @@ interface Welcome {
 function welcomeText(gateway: RunningGateway, welcome: Welcome): string {
   const { simulator, key, data, link, logFile } = welcome;
   const { models } = gateway.catalog.current;
-  const model = models.find((each) => each.id === "sim/both") ?? models[0];
+  const texts = models.filter(({ modality }) => modality === "text");
+  const model = texts.find(({ id }) => id === "sim/both") ?? texts[0];
   return `
 Token Market is up.
 
@@ -123,7 +124,7 @@ Token Market is up.
   key        ${key.raw}
              of the organization "${key.orgName}", which was given $${formatUsd(TEST_CREDIT).slice(0, -4)} of test credit
 
-Open this once to sign in to the same organization (15 minutes; \`console-link\` prints another):
+${link === undefined ? NO_LINK : BY_LINK}:
 
   ${link ?? `${gateway.consoleUrl}/sign-in`}
 
@@ -136,6 +137,10 @@ Try it:
 Stop with Ctrl-C.
 `;
 }
+
+const BY_LINK =
+  "Open this once to sign in to the same organization (15 minutes; `console-link` prints another)";
+const NO_LINK = "No link signs in: OIDC_ISSUER is set, or the console is not on loopback";
 
 function modelsLine(ids: readonly string[]): string {
   if (ids.length === 0) return "none: add a manifest";

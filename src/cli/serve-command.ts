@@ -238,11 +238,9 @@ function announceParts(log: Logger, config: Config, dataDir: string | undefined)
   if (dataDir !== undefined) log.info({ data: dataDir }, "embedded PostgreSQL");
   const off = (setting: string, what: string): void => log.info({ setting }, `off: ${what}`);
   if (chooseSignInKind(config) === "none") off("OIDC_ISSUER", "console sign-in");
-  if (config.stripeSecretKey === "") {
-    off("STRIPE_SECRET_KEY", "credit is granted by the command line only");
-  }
+  if (config.stripeSecretKey === "") off("STRIPE_SECRET_KEY", "payments; operators grant credit");
   if (config.encryptionKey === "") {
-    off("TM_ENCRYPTION_KEY", "storing customers' own provider keys");
+    off("TM_ENCRYPTION_KEY", "customers' own provider keys and webhooks");
   }
   if (config.telemetryEndpoint === "" && config.telemetryTracesEndpoint === "") {
     off("OTEL_EXPORTER_OTLP_ENDPOINT", "traces");

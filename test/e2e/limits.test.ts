@@ -15,6 +15,7 @@ import {
   type TestAccount,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { PublishedApi } from "../support/openapi.ts";
 import {
   accountState,
   expectCleanRefusal,
@@ -370,14 +371,16 @@ describe("GET /v1/limits", () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const { rulesStore } = gateway.backend;
-    const paced = { perSecond: 2, waitMsMax: 500 };
+    const paced = { perSecond: 2.5, waitMsMax: 500 };
     const limits = { requestsPerMinute: 90, requestsPerSecond: 4, paced };
     const made = await rulesStore.createEndpoint(
       { orgId, providerId: "house", limits },
       testOperator,
     );
     if (made === undefined || made === "taken") throw new Error("the endpoint was not made");
-    const { json } = await limitsOf(account, "?model=house/own");
+    const shown = await limitsOf(account, "?model=house/own");
+    expect(new PublishedApi().problemsOf("GET /v1/limits", shown)).toEqual([]);
+    const { json } = shown;
     const id = `endpoint:${made.endpointId}`;
     const none = { rpm: null, tpm: null, concurrency: null };
     expect(listAt(json, "scopes")).toEqual([
@@ -387,7 +390,7 @@ describe("GET /v1/limits", () => {
         ...none,
         rpm: 90,
         rps: 4,
-        paced: { per_second: 2, wait_ms_max: 500 },
+        paced: { per_second: 2.5, wait_ms_max: 500 },
         ceiling: { ...none, rpm: 90 },
         source: { ...none, rpm: "contract" },
       },

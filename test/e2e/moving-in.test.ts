@@ -9,7 +9,7 @@ import type { PlannedCommand } from "../../src/listing-tools/moving-in/commands.
 import type { MovedConfig } from "../../src/listing-tools/moving-in/move-litellm.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withGateway, withSimulator } from "../support/gateway.ts";
-import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { runCommand } from "../support/program.ts";
 import { withResource } from "../support/with-resource.ts";
 import { newFolder } from "../support/run-folder.ts";
@@ -50,7 +50,11 @@ const moved = withResource(async (): Promise<ImportAnswer> => {
   const teams = [{ team_id: "t1", team_alias: "Old team", max_budget: 20, spend: 0.5 }];
   writeFileSync(join(folder, "teams.json"), JSON.stringify(teams));
   const keys = {
-    keys: [{ key_alias: "web", team_id: "t1", rpm_limit: 120, token: "hash-canary-2" }],
+    keys: [
+      { key_alias: "k".repeat(65), team_id: "t1" },
+      { key_alias: " ", team_id: "t1" },
+      { key_alias: "web", team_id: "t1", rpm_limit: 120, token: "hash-canary-2" },
+    ],
   };
   writeFileSync(join(folder, "keys.json"), JSON.stringify(keys));
   const files = ["--teams", join(folder, "teams.json"), "--keys", join(folder, "keys.json")];
@@ -139,6 +143,14 @@ describe("an installation imported from LiteLLM", () => {
     const org = await gateway.backend.accountStore.findOrg(newKey.orgId);
     expect(org?.name).toBe("Old team");
     expect(await balanceMicroUsd()).toBeLessThanOrEqual(19_500_000n);
+  });
+
+  test("has a key for each old one, also where its alias is too long for a name, or blank", async () => {
+    const env = { DATABASE_URL: gateway.config.databaseUrl };
+    const args = ["key", "list", "--org", newKey.orgId, "--json"];
+    const listed: unknown = JSON.parse(await answerOf(args, env));
+    const names = listAt(listed, "data").map((key) => textAt(key, "name"));
+    expect(names.toSorted()).toEqual(["key 2", `${"k".repeat(63)}…`, "web"]);
   });
 
   test.each([

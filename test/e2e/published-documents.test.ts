@@ -125,6 +125,34 @@ describe("every answer of the gateway is one that its OpenAPI document allows", 
   });
 });
 
+describe("the OpenAPI document describes the body of a call as the gateway reads it", () => {
+  test.each([
+    ["POST /v1/chat/completions", "ChatRequest"],
+    ["POST /v1/messages", "MessagesRequest"],
+  ])("%s requires the same fields, and takes the same temperatures", async (name, schema) => {
+    const { required = [], properties = {} } = api.document.components.schemas[schema] ?? {};
+    const body = BODIES[name] ?? {};
+    const statusWith = async (fields: object): Promise<number> =>
+      (await call(name, pathOf(name), { body: { ...body, ...fields } })).status;
+    for (const field of Object.keys(body)) {
+      const status = await statusWith({ [field]: undefined });
+      expect({ field, status }).toEqual({ field, status: required.includes(field) ? 400 : 200 });
+    }
+    const most = properties["temperature"]?.maximum ?? 0;
+    expect(await statusWith({ temperature: most })).toBe(200);
+    expect(await statusWith({ temperature: most + 0.1 })).toBe(400);
+  });
+
+  test("with every control of the object `provider`", async () => {
+    const name = "POST /v1/chat/completions";
+    const body = { ...BODIES[name], provider: { nothing: 1 } };
+    const refused = await call(name, pathOf(name), { body });
+    const [, known = ""] = /; use (.*)$/.exec(textAt(refused.json, "error.message")) ?? [];
+    const { properties = {} } = api.document.components.schemas["RoutingControls"] ?? {};
+    expect(known.split(/, | or /).toSorted()).toEqual(Object.keys(properties).toSorted());
+  });
+});
+
 const run = promisify(execFile);
 const all = guideSnippets();
 

@@ -13,10 +13,18 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
+interface BodySchema {
+  readonly properties?: Readonly<Record<string, { readonly maximum?: number }>>;
+  readonly required?: readonly string[];
+}
+
 export class PublishedApi {
   readonly document = JSON.parse(readFileSync(FILE, "utf8")) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-    readonly components: { readonly responses: Readonly<Record<string, Response>> };
+    readonly components: {
+      readonly responses: Readonly<Record<string, Response>>;
+      readonly schemas: Readonly<Record<string, BodySchema>>;
+    };
   };
   readonly #ajv = new Ajv2020({ strict: false, validateFormats: false });
   readonly #checks = new Map<object, ValidateFunction>();

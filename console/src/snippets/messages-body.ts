@@ -2,7 +2,7 @@ import { defined } from "../../../src/kernel/core/defined.ts";
 import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
 import { member, text, parseJson } from "../pages/playground/gateway.ts";
 
-/** Converts a chat-completions request. The messages route requires `max_tokens`. */
+/** Converts a chat-completions request. The official clients require `max_tokens`. */
 export function messagesBody(of: {
   readonly modelId: string;
   readonly messages: readonly RequestMessage[];

@@ -31,7 +31,7 @@ const controls = {
   "provider?": said(ref("RoutingControls"), "which providers may serve this request"),
 };
 const stream = said(flag, "true: the answer comes as server-sent events");
-const temperature: Schema = { type: "number", minimum: 0, maximum: 1 };
+const temperature: Schema = { type: "number", minimum: 0, maximum: 2 };
 const seconds = said(whole, "Unix seconds");
 
 const chatRequest = object({
@@ -61,7 +61,7 @@ const chatRequest = object({
 
 const messagesRequest = object({
   model,
-  max_tokens: bound,
+  "max_tokens?": bound,
   messages: list(
     object({
       role: oneOf("user", "assistant", "system"),
@@ -105,9 +105,10 @@ export const CALL_SCHEMAS: Readonly<Record<string, Schema>> = {
       "only?": said(list(text), "no other provider"),
       "ignore?": said(list(text), "none of these"),
       "order?": said(list(text), "these first, in this order"),
-      "upstream?": anything,
+      "upstream?": { type: "object" },
       "allow_fallbacks?": flag,
       "require_parameters?": said(flag, "only providers that take every parameter sent"),
+      "connections?": oneOf("prefer", "only", "never"),
     },
     { description: "Which providers may serve. A field that is not known is refused." },
   ),

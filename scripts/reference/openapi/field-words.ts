@@ -5,7 +5,9 @@
 export const FIELD_WORDS: Readonly<Record<string, string>> = {
   // Requests of calls
   "RoutingControls.upstream":
-    "accepted and ignored, unless it is a field that would change the provider's address",
+    "what an aggregator gets as its own `provider`: `only`, `ignore`, `order`, `allow_fallbacks`",
+  "RoutingControls.connections":
+    "your organization's own provider keys: first, alone, or not at all; default `prefer`",
   allow_fallbacks: "false: only the first provider is tried; default true",
   "ChatRequest.messages": "the conversation so far, oldest message first",
   "MessagesRequest.messages": "the conversation so far, oldest message first",
@@ -15,7 +17,9 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
     "is less; what they could cost is held until the answer ends",
   "ChatRequest.n": "the number of answers; only 1 is accepted",
   "ImageRequest.n": "the number of images; all of them are delivered, or none is charged",
-  temperature: "randomness of the answer: 0 is the most predictable",
+  temperature:
+    "randomness of the answer: 0 is the most predictable; providers of the messages format take " +
+    "at most 1",
   top_p: "only the most likely tokens with this total probability are considered",
   stop: "texts at which the answer ends",
   stop_sequences: "texts at which the answer ends",

@@ -112,7 +112,8 @@ function planTeam(item: RawJson, path: SettingPath, { orgs, blockedTeams, fates 
     fates.ignored(path, { what: "a team", why: "it is blocked: it gets no organization" });
     return;
   }
-  const name = shortText(textAt(item, "team_alias") ?? id, NAME_CHARS_MAX);
+  const alias = shortText(textAt(item, "team_alias") ?? "", NAME_CHARS_MAX).trim();
+  const name = alias === "" ? shortText(id, NAME_CHARS_MAX) : alias;
   const money = planBudget(item, path, { fates, hasCredit: true });
   for (const field of ["team_id", "team_alias", "blocked"]) fates.carried([...path, field]);
   noteModels(item, path, fates);
@@ -128,6 +129,8 @@ function planTeam(item: RawJson, path: SettingPath, { orgs, blockedTeams, fates 
 }
 
 const NAME_CHARS_MAX = 80;
+/** `key create` refuses a longer name, and one that is blank: the script would stop at it. */
+const KEY_NAME_CHARS_MAX = 64;
 
 function planKey(
   item: RawJson,
@@ -150,10 +153,8 @@ function planKey(
     return;
   }
   const open = openOrg(item, orgs);
-  const name = shortText(
-    textAt(item, "key_alias") ?? `key ${open.keys.length + 1}`,
-    NAME_CHARS_MAX,
-  );
+  const alias = shortText(textAt(item, "key_alias") ?? "", KEY_NAME_CHARS_MAX).trim();
+  const name = alias === "" ? `key ${open.keys.length + 1}` : alias;
   const money = planBudget(item, path, { fates, hasCredit: false });
   const carried = ["key_alias", "team_id", "user_id", "org_id", "organization_id", "blocked"];
   for (const field of carried) fates.carried([...path, field]);

@@ -181,3 +181,17 @@ test("dev prints at most 25 lines, logs to a file, and on a restart keeps its ke
     await books.drop();
   }
 });
+
+test("dev says that no link signs in where the console is not on loopback", async () => {
+  const books = await emptyDatabase();
+  try {
+    const args = ["dev", ...ANY_PORTS, "--data", join(root, "reachable"), "--host", "0.0.0.0"];
+    const program = await spawnCommand(args, { DATABASE_URL: books.connectionString });
+    await until("it is up", () => program.stdout().includes("Stop with Ctrl-C."));
+    await program.end("SIGTERM");
+    expect(program.stdout()).toMatch(/No link signs in: .*:\n\n {2}http\S+\/sign-in\n/);
+    expect(program.stdout()).not.toContain("Open this once");
+  } finally {
+    await books.drop();
+  }
+});
