@@ -645,6 +645,18 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
+  test("a chat-completions client gets the finish reason stop as tool_calls if the answer has calls", () => {
+    const json = playJson(wiresA, wholeAnswer({ content: null, tool_calls: [CALL] }, "stop"));
+    expect(JSON.parse(json.text).choices[0].finish_reason).toBe("tool_calls");
+    const inOne = delta({ tool_calls: [{ index: 0, ...CALL }] }, "stop");
+    for (const sent of [[toolDelta(0, CALL), delta({}, "stop")], [inOne]]) {
+      for (const { text, bridge } of playBoth(...sent, done)) {
+        expect(finishesOf(text)).toEqual(["tool_calls"]);
+        expect(bridge.hasWrongFinish).toBe(false);
+      }
+    }
+  });
+
   test.each([
     ["eos", "end_turn"],
     ["length", "max_tokens"],

@@ -179,14 +179,15 @@ export function toWord(reason: FinishReason, usesFunctions: boolean): string {
 }
 
 /**
- * Strict clients accept no other word than the five of wire_a, and agents ask again and again if
- * the word names a call that the answer does not have.
+ * Strict clients accept no other word than the five of wire_a. Agents ask again and again if the
+ * word names a call that the answer does not have, and run no call if the word is `stop`.
  */
 export function clientWord(
   word: string,
   { hasCalls, usesFunctions }: { readonly hasCalls: boolean; readonly usesFunctions: boolean },
 ): string {
-  if (wireWords.has(word) && !isWrongWord(word, hasCalls)) return word;
+  const isWrong = hasCalls ? word === "stop" : isWrongWord(word, hasCalls);
+  if (wireWords.has(word) && !isWrong) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
 
