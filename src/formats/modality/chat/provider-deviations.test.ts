@@ -363,6 +363,23 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
+  test("an answer has one role, also if every chunk has one, or an empty one", () => {
+    const call = { ...CALL, index: 0 };
+    for (const role of ["assistant", ""]) {
+      const rest = ["a", "b", "c", ""].map((content) => delta({ content, role }));
+      const last = [delta({ role, tool_calls: [call] }), delta({ role }, "tool_calls"), done];
+      for (const { text } of playBoth(delta({ role, content: "" }), ...rest, ...last)) {
+        const deltas = choicesOf(text).flatMap((choice) => choice.delta ?? []);
+        expect(deltas.map((each) => each.role)).toEqual([
+          "assistant",
+          ...deltas.slice(1).map(() => undefined),
+        ]);
+        expect(deltas).toContainEqual({ content: "c" });
+        expect([...joinedCalls(text).values()]).toMatchObject([{ id: "c1", arguments: "{}" }]);
+      }
+    }
+  });
+
   const untyped = [{}, { type: null }, { type: "" }];
   test.each(untyped)("a call with %j as its type is sent as a function", (type) => {
     const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };

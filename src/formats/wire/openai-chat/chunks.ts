@@ -7,6 +7,7 @@ import {
   type Span,
   textOf,
   withMember,
+  withoutMember,
 } from "../../../kernel/index.ts";
 import { errorMetadata, hasError, messageWith } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
@@ -57,6 +58,11 @@ const PLAIN_PARTS: ReadonlySet<unknown> = new Set(["text", "thinking", "referenc
 export function withHeldMember(text: string, holder: Holder, key: string, json: string): string {
   const object = findHeld(text, holder);
   return object === undefined ? text : withMember(text, object, { key, json });
+}
+
+export function withoutHeldMember(text: string, holder: Holder, key: string): string {
+  const object = findHeld(text, holder);
+  return object === undefined ? text : withoutMember(text, object, key);
 }
 
 export function findHeld(text: string, holder: Holder): Span | undefined {

@@ -42,6 +42,7 @@ import {
   usageChunk,
   withChoiceMember,
   withHeldMember,
+  withoutHeldMember,
   withOneChoice,
   withPlainContent,
   isSilent,
@@ -72,7 +73,7 @@ export class OpenaiChatRelay implements StreamDriver {
   /** The start of a chunk up to and including the provider's model id, and its replacement. */
   #modelFrame = { provider: "\0", own: "" };
   #hasChoices = false;
-  /** True once the client got a role, which it needs once in an answer. */
+  /** True once the client got a role, which it needs once: some clients append each further one. */
   #hasRole = false;
   #finish = "";
   #hasCalls = false;
@@ -218,9 +219,10 @@ export class OpenaiChatRelay implements StreamDriver {
         ? withChoiceMember(chunk, "delta", "{}")
         : this.#withCalls(withPlainContent(chunk, "delta", delta), delta["tool_calls"]);
     if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
-    if (!this.#hasRole && textOf(delta?.["role"]) === "") {
-      text = withHeldMember(text, "delta", "role", '"assistant"');
-    }
+    const role = delta?.["role"];
+    if (this.#hasRole) {
+      if (typeof role === "string") text = withoutHeldMember(text, "delta", "role");
+    } else if (textOf(role) === "") text = withHeldMember(text, "delta", "role", '"assistant"');
     this.#hasRole = true;
     if (typeof finish !== "string") return text;
     const word = finish === "" ? null : this.#clientWord(finish);
