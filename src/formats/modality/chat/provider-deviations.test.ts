@@ -380,6 +380,29 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
+  test("each chunk of a stream is named as one, and no message in it repeats the text so far", () => {
+    const named = (choice: object): object => ({
+      ...delta({}),
+      object: "chat.completion",
+      choices: [{ index: 0, ...choice }],
+    });
+    const spoken = (content: string, soFar: string, finish: string | null = null): object => {
+      const message = { role: "assistant", content: soFar };
+      return named({ delta: { content }, message, finish_reason: finish });
+    };
+    const whole = named({ message: { role: "assistant", content: "Hi!" }, finish_reason: "stop" });
+    for (const last of [spoken("", "Hi!", "stop"), whole]) {
+      for (const { text } of playBoth(spoken("Hi", "Hi"), spoken("!", "Hi!"), last, done)) {
+        const ours = text.match(/"object":"chat\.completion\.chunk"/g);
+        expect(ours).toHaveLength(dataOf(text).length);
+        expect(text).not.toContain('"message"');
+        expect(choicesOf(text).map((choice) => choice.delta)).toContainEqual({ content: "!" });
+        expect(finishesOf(text)).toEqual(["stop"]);
+      }
+    }
+    for (const { text } of playBoth(whole, done)) expect(text).toContain('"content":"Hi!"');
+  });
+
   const untyped = [{}, { type: null }, { type: "" }];
   test.each(untyped)("a call with %j as its type is sent as a function", (type) => {
     const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };

@@ -38,6 +38,11 @@ export function withChoiceMember(text: string, key: string, json: string): strin
   return choice === undefined ? text : withMember(text, choice, { key, json });
 }
 
+export function withoutChoiceMember(text: string, key: string): string {
+  const choice = findChoice(text);
+  return choice === undefined ? text : withoutMember(text, choice, key);
+}
+
 /**
  * Replaces a list of parts (Mistral) with their joined text, because official clients append text
  * to text. The thinking in the parts becomes `reasoning_content`.

@@ -42,6 +42,7 @@ import {
   usageChunk,
   withChoiceMember,
   withHeldMember,
+  withoutChoiceMember,
   withoutHeldMember,
   withOneChoice,
   withPlainContent,
@@ -193,14 +194,15 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #withNames(chunk: string, { id, object, created, model }: Fields): string {
-    const isWhole =
-      typeof id === "string" && typeof object === "string" && typeof created === "number";
+    const isChunk = object === "chat.completion.chunk";
+    const isWhole = typeof id === "string" && isChunk && typeof created === "number";
     if (isWhole && typeof model === "string") return chunk;
     const names = this.#names;
     return withNeeded(
       chunk,
       findPath,
-      { id, object, created, model },
+      // Clients skip chunks of another name, such as MiniMax's last one with the finish reason.
+      { id, object: isChunk ? object : null, created, model },
       {
         id: JSON.stringify(names.id),
         object: '"chat.completion.chunk"',
@@ -219,6 +221,9 @@ export class OpenaiChatRelay implements StreamDriver {
         ? withChoiceMember(chunk, "delta", "{}")
         : this.#withCalls(withPlainContent(chunk, "delta", delta), delta["tool_calls"]);
     if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
+    // Such a message has all the text so far, to which an official client appends the delta.
+    const repeatsText = choice["message"] !== undefined && (delta !== undefined || this.#hasRole);
+    if (repeatsText) text = withoutChoiceMember(text, "message");
     const role = delta?.["role"];
     if (this.#hasRole) {
       if (typeof role === "string") text = withoutHeldMember(text, "delta", "role");
