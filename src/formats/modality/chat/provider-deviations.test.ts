@@ -430,7 +430,7 @@ describe("a provider's deviations are corrected", () => {
     expect(streamed.map((call) => [call.id, call.arguments])).toEqual([
       [ids[0], big],
       [ids[1], big],
-      [ids[2], ""],
+      [ids[2], "{}"],
     ]);
     const whole = printed(
       JSON.parse(wholeAnswer({ content: null, tool_calls: calls }, "tool_calls")),
@@ -441,6 +441,46 @@ describe("a provider's deviations are corrected", () => {
       { id: ids[1], function: { arguments: big } },
       { id: ids[2], function: { arguments: "{}" } },
     ]);
+  });
+
+  test("a call with empty arguments gets an empty object before the finish reason", () => {
+    const calls = [toolDelta(0, called("c1", "")), toolDelta(1, called("c2", '{"a":1}'))];
+    const late = delta({ tool_calls: [{ index: 2, ...called("c3", " ") }] }, "tool_calls");
+    const two = ["{}", '{"a":1}'];
+    const endings: readonly (readonly [readonly unknown[], readonly string[]])[] = [
+      [TOOLS_END, two],
+      [[delta({}, "tool_calls")], two],
+      [[done], two],
+      [[late, done], [...two, " {}"]],
+    ];
+    for (const [end, expected] of endings) {
+      for (const { text } of playBoth(...calls, ...end)) {
+        expect([...joinedCalls(text).values()].map((call) => call.arguments)).toEqual(expected);
+        const reason = '"finish_reason":"tool_calls"';
+        expect(text.lastIndexOf('"arguments":"{}"')).toBeLessThan(text.indexOf(reason));
+        expect(finishesOf(text)).toEqual(["tool_calls"]);
+      }
+    }
+    const bare = { ...CALL, function: { name: "f", arguments: "" } };
+    expect(wholeMessage({ content: null, tool_calls: [bare] }, "stop").tool_calls).toEqual([CALL]);
+  });
+
+  test("a call that was cut before its arguments, or is of another type, gets no empty object", () => {
+    const custom = { id: "c1", type: "custom", custom: { name: "g", input: "x" } };
+    const bare = { ...CALL, function: { name: "f", arguments: "" } };
+    const kept: readonly (readonly [object, string])[] = [
+      [bare, "length"],
+      [bare, "content_filter"],
+      [custom, "stop"],
+    ];
+    for (const [call, word] of kept) {
+      for (const { text, bridge } of playBoth(toolDelta(0, call), delta({}, word), done)) {
+        expect(bridge.state).toBe("complete");
+        expect(text).not.toContain('"arguments":"{}"');
+      }
+      const message = { content: null, tool_calls: [call] };
+      expect(wholeMessage(message, word).tool_calls).toEqual([call]);
+    }
   });
 
   describe("fields that the official clients' types require are added", () => {

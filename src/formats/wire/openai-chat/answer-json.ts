@@ -32,6 +32,7 @@ import {
   clientWord,
   containsCalls,
   findHeld,
+  isCutWord,
   isFailureWord,
   isWrongWord,
   toReason,
@@ -175,7 +176,8 @@ function relayed(
   // An answer without a finish reason gets one, as at the end of a stream.
   const word = clientWord(textOf(finish), { hasCalls, usesFunctions: label.usesFunctions });
   let text = withoutCostDetails(json.text, usage, "usage");
-  text = withOneChoice(withWholeCalls(text, message["tool_calls"], label.idTail), choices);
+  const ofCalls = { idTail: label.idTail, isCut: isCutWord(textOf(finish)) };
+  text = withOneChoice(withWholeCalls(text, message["tool_calls"], ofCalls), choices);
   text = withPlainContent(text, "message", message);
   text = withNeeded(text, findMessage, message, { role: '"assistant"' });
   text = withNeeded(text, findChoice, choice, { index: "0" });

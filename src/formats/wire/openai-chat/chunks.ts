@@ -207,6 +207,11 @@ export function isWrongWord(word: string, hasCalls: boolean): boolean {
   return !hasCalls && (word === "" || toReason(word) === "tool_calls");
 }
 
+/** True if the last call of an answer with this finish reason may be incomplete. */
+export function isCutWord(word: string): boolean {
+  return settledFinish(toReason(word), true) !== "tool_calls";
+}
+
 export function isFailureWord(word: unknown): boolean {
   return typeof word === "string" && FAILURES.has(word);
 }

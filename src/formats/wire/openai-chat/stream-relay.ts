@@ -31,6 +31,7 @@ import {
   clientWord,
   errorChunkText,
   containsCalls,
+  isCutWord,
   isDone,
   isErrorChunk,
   isSomeCost,
@@ -140,9 +141,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (!this.#hasChoices) return brokenOffFailure();
     if (this.#finish !== "") return "end";
     out.add(this.#takeLast());
-    const last = lastChunk(this.#headText(), this.#clientWord(""));
-    if (this.#label.wantsUsageChunk) out.add(sseDataText(last));
-    else this.#last = last;
+    this.#last = lastChunk(this.#headText(), this.#clientWord(""));
     return "end";
   }
 
@@ -151,7 +150,9 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    return this.#closingText(this.#usageJson(costUsd)) + SSE_DONE_TEXT;
+    const fragments = isCutWord(this.#finish) ? undefined : this.#fragments;
+    const bare = fragments?.bareText(this.#headText()) ?? "";
+    return bare + this.#closingText(this.#usageJson(costUsd)) + SSE_DONE_TEXT;
   }
 
   failText(refusal: Refusal, costUsd: string): string {
@@ -175,7 +176,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (braces === "kept" && isEmptyDelta(delta)) return;
     out.add(this.#takeLast());
     if (braces === "held") this.#last = text;
-    else if ((this.#label.wantsUsageChunk && !this.#awaitsCalls) || finish === "") {
+    else if (finish === "" || !this.#holdsFinish) {
       out.add(sseDataText(text));
       // The first chunk is not learned: the gateway adds a missing role to it, and to no later one.
       const isRepeatable = hadRole && this.#repeated.isLearning && isTextAlone(json);
@@ -191,6 +192,12 @@ export class OpenaiChatRelay implements StreamDriver {
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
+  }
+
+  /** A client without a usage chunk gets the usage in the chunk with the finish reason. */
+  get #holdsFinish(): boolean {
+    const awaitsMore = this.#awaitsCalls || this.#fragments?.hasBareCalls === true;
+    return awaitsMore || !this.#label.wantsUsageChunk;
   }
 
   #withNames(chunk: string, { id, object, created, model }: Fields): string {
