@@ -641,6 +641,24 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
+  test("zeros at the end of a messages stream hide no count of its start from the client", () => {
+    const counts = { input_tokens: 7, cache_read_input_tokens: 5, output_tokens: 1 };
+    const opening = { type: "message_start", message: { usage: counts } };
+    const last = (usage: object): SentEvent | undefined => {
+      const rest = [textStart(0), said(0, "Hi"), stop(0), ...close("end_turn", usage)];
+      const { text } = playStream(wiresB, opening, ...rest);
+      return dataOf(text).find(({ type }) => type === "message_delta");
+    };
+    const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+    const sum = { ...counts, cache_creation_input_tokens: 0 };
+    expect(last({ ...zeros, output_tokens: 40 })).toMatchObject({
+      usage: { ...sum, output_tokens: 40, cost: 0.001932 },
+    });
+    expect(last({ ...zeros, output_tokens: 0 })).toMatchObject({ usage: sum });
+    const anew = { input_tokens: 0, cache_read_input_tokens: 12, output_tokens: 40 };
+    expect(last(anew)).toMatchObject({ usage: anew });
+  });
+
   test("a text or thinking delta without a block start gets one, and other stray deltas are dropped", () => {
     const piece = (index: number, part: object) => ({
       type: "content_block_delta",
