@@ -755,6 +755,17 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
+  test("the finish reason stop stays if the client named the tool to call, as at OpenAI", () => {
+    const named = { ...wiresA, namesTool: true };
+    const json = playJson(named, wholeAnswer({ content: null, tool_calls: [CALL] }, "stop"));
+    expect(JSON.parse(json.text).choices[0].finish_reason).toBe("stop");
+    for (const wantsUsageChunk of [false, true]) {
+      const sent = [toolDelta(0, CALL), delta({}, "stop"), done];
+      const { text } = playStream({ ...named, wantsUsageChunk }, ...sent);
+      expect(finishesOf(text)).toEqual(["stop"]);
+    }
+  });
+
   test.each([
     ["eos", "end_turn"],
     ["length", "max_tokens"],

@@ -174,7 +174,7 @@ function relayed(
   const hasCalls = containsCalls(message);
   const { finish_reason: finish } = choice;
   // An answer without a finish reason gets one, as at the end of a stream.
-  const word = clientWord(textOf(finish), { hasCalls, usesFunctions: label.usesFunctions });
+  const word = clientWord(textOf(finish), hasCalls, label);
   let text = withoutCostDetails(json.text, usage, "usage");
   const ofCalls = { idTail: label.idTail, isCut: isCutWord(textOf(finish)) };
   text = withOneChoice(withWholeCalls(text, message["tool_calls"], ofCalls), choices);

@@ -12,7 +12,7 @@ import {
 import { errorMetadata, hasError, messageWith } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { sseDataText } from "../sse/sse.ts";
-import type { ChatAnswer, AnswerJson } from "../neutral/chat-answer.ts";
+import type { AnswerLabel, ChatAnswer, AnswerJson } from "../neutral/chat-answer.ts";
 import type { Fields } from "../neutral/usage-report.ts";
 import { findChoice } from "./usage.ts";
 
@@ -191,13 +191,15 @@ export function toWord(reason: FinishReason, usesFunctions: boolean): string {
 
 /**
  * Strict clients accept no other word than the five of wire_a. Agents ask again and again if the
- * word names a call that the answer does not have, and run no call if the word is `stop`.
+ * word names a call that the answer does not have, and run no call if the word is `stop`. But
+ * OpenAI itself says `stop` if the client named the function to call.
  */
 export function clientWord(
   word: string,
-  { hasCalls, usesFunctions }: { readonly hasCalls: boolean; readonly usesFunctions: boolean },
+  hasCalls: boolean,
+  { usesFunctions, namesTool }: Pick<AnswerLabel, "usesFunctions" | "namesTool">,
 ): string {
-  const isWrong = hasCalls ? word === "stop" : isWrongWord(word, hasCalls);
+  const isWrong = hasCalls ? word === "stop" && !namesTool : isWrongWord(word, hasCalls);
   if (wireWords.has(word) && !isWrong) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }

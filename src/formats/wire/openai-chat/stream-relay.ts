@@ -256,8 +256,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #clientWord(word: string): string {
-    const { usesFunctions } = this.#label;
-    return clientWord(word, { hasCalls: this.#hasCalls, usesFunctions });
+    return clientWord(word, this.#hasCalls, this.#label);
   }
 
   /** Takes the held last chunk, without usage, because it must be sent before a later chunk. */
