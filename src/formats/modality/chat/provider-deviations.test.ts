@@ -450,6 +450,7 @@ describe("a provider's deviations are corrected", () => {
     const endings: readonly (readonly [readonly unknown[], readonly string[]])[] = [
       [TOOLS_END, two],
       [[delta({}, "tool_calls")], two],
+      [[delta({}, "tool_calls"), ...TOOLS_END], two],
       [[done], two],
       [[late, done], [...two, " {}"]],
     ];

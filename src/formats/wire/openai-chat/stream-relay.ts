@@ -87,7 +87,7 @@ export class OpenaiChatRelay implements StreamDriver {
   #braces: Braces = "none";
   /** The results that came in a chunk of their own, which clients without usage chunk do not get. */
   #moderation: string | undefined;
-  /** True once a finish reason named calls that had not come: the ending waits for them. */
+  /** True once a finish reason came before its calls or their arguments: the ending waits. */
   #awaitsCalls = false;
 
   constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
@@ -175,8 +175,9 @@ export class OpenaiChatRelay implements StreamDriver {
     const delta = { ...asObject(choice["delta"]), tool_calls: null };
     if (braces === "kept" && isEmptyDelta(delta)) return;
     out.add(this.#takeLast());
+    this.#awaitsCalls ||= finish !== "" && this.#fragments?.hasBareCalls === true;
     if (braces === "held") this.#last = text;
-    else if (finish === "" || !this.#holdsFinish) {
+    else if ((this.#label.wantsUsageChunk && !this.#awaitsCalls) || finish === "") {
       out.add(sseDataText(text));
       // The first chunk is not learned: the gateway adds a missing role to it, and to no later one.
       const isRepeatable = hadRole && this.#repeated.isLearning && isTextAlone(json);
@@ -192,12 +193,6 @@ export class OpenaiChatRelay implements StreamDriver {
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
-  }
-
-  /** A client without a usage chunk gets the usage in the chunk with the finish reason. */
-  get #holdsFinish(): boolean {
-    const awaitsMore = this.#awaitsCalls || this.#fragments?.hasBareCalls === true;
-    return awaitsMore || !this.#label.wantsUsageChunk;
   }
 
   #withNames(chunk: string, { id, object, created, model }: Fields): string {
