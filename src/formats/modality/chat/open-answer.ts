@@ -24,6 +24,7 @@ export interface OpenChatAnswer {
     | "body"
     | "wantsUsageChunk"
     | "usesFunctions"
+    | "namesTool"
     | "countInputTokens"
     | "decoded"
   >;
@@ -79,6 +80,7 @@ function toAnswerLabel(open: OpenChatAnswer): AnswerLabel {
     createdSeconds: open.createdSeconds,
     wantsUsageChunk: open.request.wantsUsageChunk,
     usesFunctions: open.request.usesFunctions,
+    namesTool: open.request.namesTool,
     countInputTokens: () => open.request.countInputTokens(),
     listUsedIds: () => listCallIds(open.request.decoded().call),
   };

@@ -121,6 +121,8 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
   readonly wantsUsageChunk: boolean;
   /** True if the client of a wire_a request uses `functions`, the older format of `tools`. */
   readonly usesFunctions: boolean;
+  /** True if the client of a wire_a request chose the tools to call by name. */
+  readonly namesTool: boolean;
   readonly outputTokens: number;
   readonly hasDefaultBound: boolean;
   /** The number of log-probability entries that the answer has for each output token; usually 0. */
@@ -147,6 +149,7 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
     this.wantsUsageChunk = readWantsUsageChunk(doc);
     const functions = doc.present(0, word.functions);
     this.usesFunctions = functions !== ABSENT && !isEmptyArray(doc, functions);
+    this.namesTool = readNamesTool(doc);
     this.outputTokens = outputTokens;
     this.hasDefaultBound = sentBounds(doc).length === 0;
     this.logprobsPerToken = readLogprobsPerToken(doc);
@@ -207,6 +210,13 @@ function readWantsUsageChunk(doc: JsonDocument): boolean {
   if (options === ABSENT || !doc.isObject(options)) return false;
   const asked = doc.member(options, word.include_usage);
   return asked !== ABSENT && doc.isTrue(asked);
+}
+
+/** On wire_a, a choice by name is an object; `auto`, `none` and `required` are strings. */
+function readNamesTool(doc: JsonDocument): boolean {
+  const sent = doc.present(0, word.tool_choice);
+  const choice = sent === ABSENT ? doc.present(0, word.function_call) : sent;
+  return choice !== ABSENT && doc.isObject(choice);
 }
 
 /** Counts one entry for the token itself and one for each of its alternatives. */

@@ -363,6 +363,46 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
+  test("an answer has one role, also if every chunk has one, or an empty one", () => {
+    const call = { ...CALL, index: 0 };
+    for (const role of ["assistant", ""]) {
+      const rest = ["a", "b", "c", ""].map((content) => delta({ content, role }));
+      const last = [delta({ role, tool_calls: [call] }), delta({ role }, "tool_calls"), done];
+      for (const { text } of playBoth(delta({ role, content: "" }), ...rest, ...last)) {
+        const deltas = choicesOf(text).flatMap((choice) => choice.delta ?? []);
+        expect(deltas.map((each) => each.role)).toEqual([
+          "assistant",
+          ...deltas.slice(1).map(() => undefined),
+        ]);
+        expect(deltas).toContainEqual({ content: "c" });
+        expect([...joinedCalls(text).values()]).toMatchObject([{ id: "c1", arguments: "{}" }]);
+      }
+    }
+  });
+
+  test("each chunk of a stream is named as one, and no message in it repeats the text so far", () => {
+    const named = (choice: object): object => ({
+      ...delta({}),
+      object: "chat.completion",
+      choices: [{ index: 0, ...choice }],
+    });
+    const spoken = (content: string, soFar: string, finish: string | null = null): object => {
+      const message = { role: "assistant", content: soFar };
+      return named({ delta: { content }, message, finish_reason: finish });
+    };
+    const whole = named({ message: { role: "assistant", content: "Hi!" }, finish_reason: "stop" });
+    for (const last of [spoken("", "Hi!", "stop"), whole]) {
+      for (const { text } of playBoth(spoken("Hi", "Hi"), spoken("!", "Hi!"), last, done)) {
+        const ours = text.match(/"object":"chat\.completion\.chunk"/g);
+        expect(ours).toHaveLength(dataOf(text).length);
+        expect(text).not.toContain('"message"');
+        expect(choicesOf(text).map((choice) => choice.delta)).toContainEqual({ content: "!" });
+        expect(finishesOf(text)).toEqual(["stop"]);
+      }
+    }
+    for (const { text } of playBoth(whole, done)) expect(text).toContain('"content":"Hi!"');
+  });
+
   const untyped = [{}, { type: null }, { type: "" }];
   test.each(untyped)("a call with %j as its type is sent as a function", (type) => {
     const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };
@@ -390,7 +430,7 @@ describe("a provider's deviations are corrected", () => {
     expect(streamed.map((call) => [call.id, call.arguments])).toEqual([
       [ids[0], big],
       [ids[1], big],
-      [ids[2], ""],
+      [ids[2], "{}"],
     ]);
     const whole = printed(
       JSON.parse(wholeAnswer({ content: null, tool_calls: calls }, "tool_calls")),
@@ -401,6 +441,47 @@ describe("a provider's deviations are corrected", () => {
       { id: ids[1], function: { arguments: big } },
       { id: ids[2], function: { arguments: "{}" } },
     ]);
+  });
+
+  test("a call with empty arguments gets an empty object before the finish reason", () => {
+    const calls = [toolDelta(0, called("c1", "")), toolDelta(1, called("c2", '{"a":1}'))];
+    const late = delta({ tool_calls: [{ index: 2, ...called("c3", " ") }] }, "tool_calls");
+    const two = ["{}", '{"a":1}'];
+    const endings: readonly (readonly [readonly unknown[], readonly string[]])[] = [
+      [TOOLS_END, two],
+      [[delta({}, "tool_calls")], two],
+      [[delta({}, "tool_calls"), ...TOOLS_END], two],
+      [[done], two],
+      [[late, done], [...two, " {}"]],
+    ];
+    for (const [end, expected] of endings) {
+      for (const { text } of playBoth(...calls, ...end)) {
+        expect([...joinedCalls(text).values()].map((call) => call.arguments)).toEqual(expected);
+        const reason = '"finish_reason":"tool_calls"';
+        expect(text.lastIndexOf('"arguments":"{}"')).toBeLessThan(text.indexOf(reason));
+        expect(finishesOf(text)).toEqual(["tool_calls"]);
+      }
+    }
+    const bare = { ...CALL, function: { name: "f", arguments: "" } };
+    expect(wholeMessage({ content: null, tool_calls: [bare] }, "stop").tool_calls).toEqual([CALL]);
+  });
+
+  test("a call that was cut before its arguments, or is of another type, gets no empty object", () => {
+    const custom = { id: "c1", type: "custom", custom: { name: "g", input: "x" } };
+    const bare = { ...CALL, function: { name: "f", arguments: "" } };
+    const kept: readonly (readonly [object, string])[] = [
+      [bare, "length"],
+      [bare, "content_filter"],
+      [custom, "stop"],
+    ];
+    for (const [call, word] of kept) {
+      for (const { text, bridge } of playBoth(toolDelta(0, call), delta({}, word), done)) {
+        expect(bridge.state).toBe("complete");
+        expect(text).not.toContain('"arguments":"{}"');
+      }
+      const message = { content: null, tool_calls: [call] };
+      expect(wholeMessage(message, word).tool_calls).toEqual([call]);
+    }
   });
 
   describe("fields that the official clients' types require are added", () => {
@@ -561,6 +642,24 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
+  test("zeros at the end of a messages stream hide no count of its start from the client", () => {
+    const counts = { input_tokens: 7, cache_read_input_tokens: 5, output_tokens: 1 };
+    const opening = { type: "message_start", message: { usage: counts } };
+    const last = (usage: object): SentEvent | undefined => {
+      const rest = [textStart(0), said(0, "Hi"), stop(0), ...close("end_turn", usage)];
+      const { text } = playStream(wiresB, opening, ...rest);
+      return dataOf(text).find(({ type }) => type === "message_delta");
+    };
+    const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+    const sum = { ...counts, cache_creation_input_tokens: 0 };
+    expect(last({ ...zeros, output_tokens: 40 })).toMatchObject({
+      usage: { ...sum, output_tokens: 40, cost: 0.001932 },
+    });
+    expect(last({ ...zeros, output_tokens: 0 })).toMatchObject({ usage: sum });
+    const anew = { input_tokens: 0, cache_read_input_tokens: 12, output_tokens: 40 };
+    expect(last(anew)).toMatchObject({ usage: anew });
+  });
+
   test("a text or thinking delta without a block start gets one, and other stray deltas are dropped", () => {
     const piece = (index: number, part: object) => ({
       type: "content_block_delta",
@@ -642,6 +741,29 @@ describe("a provider's deviations are corrected", () => {
       for (const { text } of playBoth(delta({ content: "I can" }, ""), end, done)) {
         expect(finishesOf(text)).toEqual([expected]);
       }
+    }
+  });
+
+  test("a chat-completions client gets the finish reason stop as tool_calls if the answer has calls", () => {
+    const json = playJson(wiresA, wholeAnswer({ content: null, tool_calls: [CALL] }, "stop"));
+    expect(JSON.parse(json.text).choices[0].finish_reason).toBe("tool_calls");
+    const inOne = delta({ tool_calls: [{ index: 0, ...CALL }] }, "stop");
+    for (const sent of [[toolDelta(0, CALL), delta({}, "stop")], [inOne]]) {
+      for (const { text, bridge } of playBoth(...sent, done)) {
+        expect(finishesOf(text)).toEqual(["tool_calls"]);
+        expect(bridge.hasWrongFinish).toBe(false);
+      }
+    }
+  });
+
+  test("the finish reason stop stays if the client named the tool to call, as at OpenAI", () => {
+    const named = { ...wiresA, namesTool: true };
+    const json = playJson(named, wholeAnswer({ content: null, tool_calls: [CALL] }, "stop"));
+    expect(JSON.parse(json.text).choices[0].finish_reason).toBe("stop");
+    for (const wantsUsageChunk of [false, true]) {
+      const sent = [toolDelta(0, CALL), delta({}, "stop"), done];
+      const { text } = playStream({ ...named, wantsUsageChunk }, ...sent);
+      expect(finishesOf(text)).toEqual(["stop"]);
     }
   });
 

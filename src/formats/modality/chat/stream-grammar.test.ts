@@ -31,6 +31,7 @@ const label = {
   createdSeconds: 7,
   wantsUsageChunk: false,
   usesFunctions: false,
+  namesTool: false,
   countInputTokens: () => 0,
   listUsedIds: () => [],
 };

@@ -159,6 +159,17 @@ describe("legacy functions", () => {
     expect(sendAcross("wire_a", { functions: [], tools }).body["tools"]).toHaveLength(1);
   });
 
+  test.each<[object, boolean]>([
+    [{}, false],
+    [{ tool_choice: null }, false],
+    [{ tool_choice: "required" }, false],
+    [{ tool_choice: { type: "function", function: { name: "a" } } }, true],
+    [{ functions, function_call: "auto" }, false],
+    [{ functions, function_call: { name: "a" } }, true],
+  ])("a request with %j names the tool to call: %j", (members, expected) => {
+    expect(readGood("wire_a", { ...members }).namesTool).toBe(expected);
+  });
+
   test("function_call without functions is dropped and reported", () => {
     const { body, dropped } = sendAcross("wire_a", { function_call: "auto" });
     expect(body).not.toHaveProperty("tool_choice");

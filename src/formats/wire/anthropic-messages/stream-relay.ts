@@ -144,13 +144,26 @@ export class AnthropicMessagesRelay extends StreamReporter implements StreamDriv
     return this.stopReason === "" ? "null" : JSON.stringify(this.#clientWord());
   }
 
-  /** Adds missing output tokens, which official clients read unchecked, and removes the cost. */
+  /**
+   * Adds missing output tokens, which official clients read unchecked, and removes the cost. A zero
+   * that does not count, as `mergeCounts` says, is replaced: clients take the last value of a count.
+   */
   #withUsage(text: string, usage: unknown): string {
     const fields = asObject(usage);
     const known = this.report?.usage ?? ZERO_USAGE;
     if (fields === undefined) return withRootMember(text, "usage", usageJson(known));
-    const tokens = { output_tokens: String(outputTokensTotal(known)) };
-    const counted = withNeeded(text, (made) => findPath(made, "usage"), fields, tokens);
+    const output = outputTokensTotal(known);
+    const tokens = { output_tokens: String(output) };
+    let counted = withNeeded(text, (made) => findPath(made, "usage"), fields, tokens);
+    for (const [key, count] of Object.entries({
+      input_tokens: known.prompt,
+      cache_read_input_tokens: known.cachedPrompt,
+      cache_creation_input_tokens: known.cacheWrite,
+      output_tokens: output,
+    })) {
+      const isReplaced = fields[key] === 0 && count > 0;
+      if (isReplaced) counted = withPart(counted, ["usage"], key, String(count));
+    }
     return withoutCost(counted, usage, "usage");
   }
 

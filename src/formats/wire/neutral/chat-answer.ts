@@ -61,6 +61,8 @@ export interface AnswerLabel {
   /** True if the client of a wire_a stream asked for a usage chunk. */
   readonly wantsUsageChunk: boolean;
   readonly usesFunctions: boolean;
+  /** True if the client of a wire_a request chose the tools to call by name. */
+  readonly namesTool: boolean;
   readonly countInputTokens: () => number;
   /** The ids of the calls in the client's history, as wire_a writes them. */
   readonly listUsedIds: () => readonly string[];

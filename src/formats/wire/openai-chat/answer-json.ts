@@ -32,6 +32,7 @@ import {
   clientWord,
   containsCalls,
   findHeld,
+  isCutWord,
   isFailureWord,
   isWrongWord,
   toReason,
@@ -173,9 +174,10 @@ function relayed(
   const hasCalls = containsCalls(message);
   const { finish_reason: finish } = choice;
   // An answer without a finish reason gets one, as at the end of a stream.
-  const word = clientWord(textOf(finish), { hasCalls, usesFunctions: label.usesFunctions });
+  const word = clientWord(textOf(finish), hasCalls, label);
   let text = withoutCostDetails(json.text, usage, "usage");
-  text = withOneChoice(withWholeCalls(text, message["tool_calls"], label.idTail), choices);
+  const ofCalls = { idTail: label.idTail, isCut: isCutWord(textOf(finish)) };
+  text = withOneChoice(withWholeCalls(text, message["tool_calls"], ofCalls), choices);
   text = withPlainContent(text, "message", message);
   text = withNeeded(text, findMessage, message, { role: '"assistant"' });
   text = withNeeded(text, findChoice, choice, { index: "0" });

@@ -7,11 +7,12 @@ import {
   type Span,
   textOf,
   withMember,
+  withoutMember,
 } from "../../../kernel/index.ts";
 import { errorMetadata, hasError, messageWith } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { sseDataText } from "../sse/sse.ts";
-import type { ChatAnswer, AnswerJson } from "../neutral/chat-answer.ts";
+import type { AnswerLabel, ChatAnswer, AnswerJson } from "../neutral/chat-answer.ts";
 import type { Fields } from "../neutral/usage-report.ts";
 import { findChoice } from "./usage.ts";
 
@@ -37,6 +38,11 @@ export function withChoiceMember(text: string, key: string, json: string): strin
   return choice === undefined ? text : withMember(text, choice, { key, json });
 }
 
+export function withoutChoiceMember(text: string, key: string): string {
+  const choice = findChoice(text);
+  return choice === undefined ? text : withoutMember(text, choice, key);
+}
+
 /**
  * Replaces a list of parts (Mistral) with their joined text, because official clients append text
  * to text. The thinking in the parts becomes `reasoning_content`.
@@ -57,6 +63,11 @@ const PLAIN_PARTS: ReadonlySet<unknown> = new Set(["text", "thinking", "referenc
 export function withHeldMember(text: string, holder: Holder, key: string, json: string): string {
   const object = findHeld(text, holder);
   return object === undefined ? text : withMember(text, object, { key, json });
+}
+
+export function withoutHeldMember(text: string, holder: Holder, key: string): string {
+  const object = findHeld(text, holder);
+  return object === undefined ? text : withoutMember(text, object, key);
 }
 
 export function findHeld(text: string, holder: Holder): Span | undefined {
@@ -179,20 +190,28 @@ export function toWord(reason: FinishReason, usesFunctions: boolean): string {
 }
 
 /**
- * Strict clients accept no other word than the five of wire_a, and agents ask again and again if
- * the word names a call that the answer does not have.
+ * Strict clients accept no other word than the five of wire_a. Agents ask again and again if the
+ * word names a call that the answer does not have, and run no call if the word is `stop`. But
+ * OpenAI itself says `stop` if the client named the function to call.
  */
 export function clientWord(
   word: string,
-  { hasCalls, usesFunctions }: { readonly hasCalls: boolean; readonly usesFunctions: boolean },
+  hasCalls: boolean,
+  { usesFunctions, namesTool }: Pick<AnswerLabel, "usesFunctions" | "namesTool">,
 ): string {
-  if (wireWords.has(word) && !isWrongWord(word, hasCalls)) return word;
+  const isWrong = hasCalls ? word === "stop" && !namesTool : isWrongWord(word, hasCalls);
+  if (wireWords.has(word) && !isWrong) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
 
 /** An answer with calls may lack the finish reason, because xAI omits it. */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   return !hasCalls && (word === "" || toReason(word) === "tool_calls");
+}
+
+/** True if the last call of an answer with this finish reason may be incomplete. */
+export function isCutWord(word: string): boolean {
+  return settledFinish(toReason(word), true) !== "tool_calls";
 }
 
 export function isFailureWord(word: unknown): boolean {

@@ -31,6 +31,7 @@ import {
   clientWord,
   errorChunkText,
   containsCalls,
+  isCutWord,
   isDone,
   isErrorChunk,
   isSomeCost,
@@ -42,6 +43,8 @@ import {
   usageChunk,
   withChoiceMember,
   withHeldMember,
+  withoutChoiceMember,
+  withoutHeldMember,
   withOneChoice,
   withPlainContent,
   isSilent,
@@ -72,7 +75,7 @@ export class OpenaiChatRelay implements StreamDriver {
   /** The start of a chunk up to and including the provider's model id, and its replacement. */
   #modelFrame = { provider: "\0", own: "" };
   #hasChoices = false;
-  /** True once the client got a role, which it needs once in an answer. */
+  /** True once the client got a role, which it needs once: some clients append each further one. */
   #hasRole = false;
   #finish = "";
   #hasCalls = false;
@@ -84,7 +87,7 @@ export class OpenaiChatRelay implements StreamDriver {
   #braces: Braces = "none";
   /** The results that came in a chunk of their own, which clients without usage chunk do not get. */
   #moderation: string | undefined;
-  /** True once a finish reason named calls that had not come: the ending waits for them. */
+  /** True once a finish reason came before its calls or their arguments: the ending waits. */
   #awaitsCalls = false;
 
   constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
@@ -138,9 +141,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (!this.#hasChoices) return brokenOffFailure();
     if (this.#finish !== "") return "end";
     out.add(this.#takeLast());
-    const last = lastChunk(this.#headText(), this.#clientWord(""));
-    if (this.#label.wantsUsageChunk) out.add(sseDataText(last));
-    else this.#last = last;
+    this.#last = lastChunk(this.#headText(), this.#clientWord(""));
     return "end";
   }
 
@@ -149,7 +150,9 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    return this.#closingText(this.#usageJson(costUsd)) + SSE_DONE_TEXT;
+    const fragments = isCutWord(this.#finish) ? undefined : this.#fragments;
+    const bare = fragments?.bareText(this.#headText()) ?? "";
+    return bare + this.#closingText(this.#usageJson(costUsd)) + SSE_DONE_TEXT;
   }
 
   failText(refusal: Refusal, costUsd: string): string {
@@ -172,6 +175,7 @@ export class OpenaiChatRelay implements StreamDriver {
     const delta = { ...asObject(choice["delta"]), tool_calls: null };
     if (braces === "kept" && isEmptyDelta(delta)) return;
     out.add(this.#takeLast());
+    this.#awaitsCalls ||= finish !== "" && this.#fragments?.hasBareCalls === true;
     if (braces === "held") this.#last = text;
     else if ((this.#label.wantsUsageChunk && !this.#awaitsCalls) || finish === "") {
       out.add(sseDataText(text));
@@ -192,14 +196,15 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #withNames(chunk: string, { id, object, created, model }: Fields): string {
-    const isWhole =
-      typeof id === "string" && typeof object === "string" && typeof created === "number";
+    const isChunk = object === "chat.completion.chunk";
+    const isWhole = typeof id === "string" && isChunk && typeof created === "number";
     if (isWhole && typeof model === "string") return chunk;
     const names = this.#names;
     return withNeeded(
       chunk,
       findPath,
-      { id, object, created, model },
+      // Clients skip chunks of another name, such as MiniMax's last one with the finish reason.
+      { id, object: isChunk ? object : null, created, model },
       {
         id: JSON.stringify(names.id),
         object: '"chat.completion.chunk"',
@@ -218,9 +223,13 @@ export class OpenaiChatRelay implements StreamDriver {
         ? withChoiceMember(chunk, "delta", "{}")
         : this.#withCalls(withPlainContent(chunk, "delta", delta), delta["tool_calls"]);
     if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
-    if (!this.#hasRole && textOf(delta?.["role"]) === "") {
-      text = withHeldMember(text, "delta", "role", '"assistant"');
-    }
+    // Such a message has all the text so far, to which an official client appends the delta.
+    const repeatsText = choice["message"] !== undefined && (delta !== undefined || this.#hasRole);
+    if (repeatsText) text = withoutChoiceMember(text, "message");
+    const role = delta?.["role"];
+    if (this.#hasRole) {
+      if (typeof role === "string") text = withoutHeldMember(text, "delta", "role");
+    } else if (textOf(role) === "") text = withHeldMember(text, "delta", "role", '"assistant"');
     this.#hasRole = true;
     if (typeof finish !== "string") return text;
     const word = finish === "" ? null : this.#clientWord(finish);
@@ -242,8 +251,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #clientWord(word: string): string {
-    const { usesFunctions } = this.#label;
-    return clientWord(word, { hasCalls: this.#hasCalls, usesFunctions });
+    return clientWord(word, this.#hasCalls, this.#label);
   }
 
   /** Takes the held last chunk, without usage, because it must be sent before a later chunk. */

@@ -69,7 +69,7 @@ describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
 });
 
 describe("chunks of a wire_a provider", () => {
-  const said = `"id":"a","object":"o","created":7,"model":"acme/test-1","choices":`;
+  const said = `"id":"a","object":"chat.completion.chunk","created":7,"model":"acme/test-1","choices":`;
   const choice = '[{"index":0,"delta":{"role":"assistant","content":"a"}}]';
   test.each([
     `{${said}${choice},"usage":null}`,

@@ -16,7 +16,15 @@ import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { compactObject, rootSpan, withRootMember } from "../neutral/relayed-text.ts";
 import { ownCallId, signedId } from "../neutral/tool-calls.ts";
 import type { Fields } from "../neutral/usage-report.ts";
-import { findHeld, type Holder } from "./chunks.ts";
+import { sseDataText } from "../sse/sse.ts";
+import { findHeld, type Holder, lastChunk, withHeldMember } from "./chunks.ts";
+
+interface SaidCall {
+  readonly id: string;
+  readonly name: string;
+  /** True as long as the call has no arguments, not even `{}`. */
+  readonly isBare: boolean;
+}
 
 /**
  * Corrects fragments of tool calls for official clients, which join them by index and concatenate
@@ -26,8 +34,8 @@ import { findHeld, type Holder } from "./chunks.ts";
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
-  /** The id and the name of each call, as far as the client got them. */
-  readonly #said: ({ readonly id: string; readonly name: string } | undefined)[] = [];
+  /** What the client got of each call. */
+  readonly #said: (SaidCall | undefined)[] = [];
   readonly #idTail: string;
   /** What the last chunk did with the arguments `{}`; "none" for a chunk of several fragments. */
   braces: Braces = "none";
@@ -44,23 +52,40 @@ export class CallFragments {
     return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
   }
 
+  get hasBareCalls(): boolean {
+    return this.#said.some(isBareFunction);
+  }
+
+  /** A chunk with `{}` for calls without arguments: clients parse them, and no text is no JSON. */
+  bareText(head: string): string {
+    const bare = this.#said.flatMap((said, call) =>
+      isBareFunction(said) ? [`{"index":${call},"function":{"arguments":"{}"}}`] : [],
+    );
+    if (bare.length === 0) return "";
+    const chunk = lastChunk(head, null);
+    return sseDataText(withHeldMember(chunk, "delta", "tool_calls", `[${bare.join(",")}]`));
+  }
+
   /** Undefined for a fragment to pass on unchanged: correct, no object, or of one call too many. */
   #findMend(fragment: unknown): ((text: string) => string) | undefined {
     const call = this.#reader.read(fragment, () => undefined);
     const fields = asObject(fragment);
     if (call === undefined || fields === undefined) return undefined;
     const id = textOf(fields["id"]);
-    const name = textOf(asObject(fields["function"])?.["name"]);
+    const given = asObject(fields["function"]);
+    const name = textOf(given?.["name"]);
     const said = this.#said[call];
     const missingId =
       said === undefined && id === "" ? ownCallId("call_", this.#idTail, call) : undefined;
-    this.#said[call] = { id: said?.id || missingId || id, name: said?.name || name };
+    const givesObject = hasObject(fields);
+    const isEmpty = !givesObject && textOf(given?.["arguments"]).trim() === "";
+    const isBare = isEmpty && said?.isBare !== false;
+    this.#said[call] = { id: said?.id || missingId || id, name: said?.name || name, isBare };
     const hasWrongIndex = fields["index"] !== call;
     const lacksType = said === undefined && lacksCallType(fields);
     // Only the first id of a call is kept, because some providers send a new id with each fragment.
     const repeatsId = id !== "" && said !== undefined && said.id !== "";
     const repeatsName = name !== "" && said?.name === name;
-    const givesObject = hasObject(fields);
     const isWrong = missingId !== undefined || givesObject || hasWrongIndex || lacksType;
     if (!isWrong && !repeatsId && !repeatsName) return undefined;
     return (text) => {
@@ -77,15 +102,24 @@ export class CallFragments {
   }
 }
 
+/** True for a named function, which a call of another type (`custom`) does not have. */
+function isBareFunction(said: SaidCall | undefined): boolean {
+  return said?.isBare === true && said.name !== "";
+}
+
 /**
  * Adds missing ids and types and writes arguments as text: helpers of official clients read all
- * three unchecked.
+ * three unchecked. Empty text stays if the answer was cut, so that no client runs a cut call.
  */
-export function withWholeCalls(answer: string, calls: unknown, idTail: string): string {
+export function withWholeCalls(
+  answer: string,
+  calls: unknown,
+  { idTail, isCut }: { readonly idTail: string; readonly isCut: boolean },
+): string {
   const list = (Array.isArray(calls) ? calls : []).map(asObject);
+  const lacks = (call: Fields): boolean => lacksArguments(call, isCut);
   const isWhole = (call: Fields | undefined): boolean =>
-    call === undefined ||
-    (textOf(call["id"]) !== "" && !lacksCallType(call) && !lacksArguments(call));
+    call === undefined || (textOf(call["id"]) !== "" && !lacksCallType(call) && !lacks(call));
   if (list.every(isWhole)) return answer;
   return editEach(answer, callSpans(answer, "message"), (text, at) => {
     const call = list[at];
@@ -93,14 +127,16 @@ export function withWholeCalls(answer: string, calls: unknown, idTail: string): 
     const named =
       textOf(call["id"]) === "" ? withCallId(text, ownCallId("call_", idTail, at)) : text;
     const typed = lacksCallType(call) ? withCallType(named) : named;
-    return lacksArguments(call) ? withArguments(typed) : typed;
+    return lacks(call) ? withArguments(typed) : typed;
   });
 }
 
-/** True if the arguments of a whole call are missing or are not a string. */
-function lacksArguments(call: Fields): boolean {
+/** True if the arguments of a whole call are missing, are not a string, or are an empty one. */
+function lacksArguments(call: Fields, isCut: boolean): boolean {
   const fn = asObject(call["function"]);
-  return fn !== undefined && typeof fn["arguments"] !== "string";
+  if (fn === undefined) return false;
+  const { arguments: given } = fn;
+  return typeof given !== "string" || (!isCut && given.trim() === "");
 }
 
 /**
