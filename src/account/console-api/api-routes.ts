@@ -18,8 +18,10 @@ import { compileCheck } from "./check-schema.ts";
 import {
   findClientAddress,
   foreignOriginProblem,
+  OTHER_ORG,
   readOpenSession,
   readOperatorSession,
+  SAFE_METHODS,
   staleSignInProblem,
   takeLinkedOrg,
 } from "./guard-request.ts";
@@ -72,20 +74,22 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
   const contract: RouteContract = ROUTES[name];
   const [method = "", url = ""] = name.split(" ");
   const check = partChecks(contract, name);
-  const sessions = new WeakMap<FastifyRequest, SignedIn>();
+  const admitted = new WeakMap<FastifyRequest, Admitted>();
   app.route({
     method,
     url,
     bodyLimit: contract.takesFile === true ? PAGE_STATEMENT_BODY_BYTES_MAX : SMALL_BODY_BYTES_MAX,
     // Runs before the body is read, so that a route that needs a session reads no body without one.
     onRequest: async (request, reply) => {
+      const readAtMs = deps.clock.monotonicMs();
       const session = await openSession(deps, contract, request);
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
-      if (session !== undefined) sessions.set(request, session);
+      if (session !== undefined) admitted.set(request, { session, readAtMs });
       return undefined;
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
-      const session = sessions.get(request);
+      const entry = admitted.get(request);
+      const session = entry?.session;
       const run = (parts: Parts): Promise<unknown> => {
         const clientAddress = findClientAddress(deps.clientAddresses, request);
         const kind = contract.access === "operator" ? "operator" : "account";
@@ -93,7 +97,10 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
         const by = session && byCaller({ ...caller, id: session.accountId });
         const network = clientNetwork(clientAddress ?? "");
         const call = { ...parts, cookieHeader: request.headers.cookie, network, session, by };
-        const work = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
+        const work = async (): Promise<unknown> => {
+          const problem = entry && (await findLateProblem(deps, contract, request, entry));
+          return problem ?? (await handle(call as unknown as Call<RouteName>));
+        };
         const { gate = contract.isSetting === true ? "settings" : "rest" } = contract;
         if (gate === "none" || session === undefined) return work();
         return gates[gate].run(gate === "rest" ? session.accountId : session.orgId, work);
@@ -113,6 +120,33 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
       return sendFile(reply, answerType, file);
     },
   });
+}
+
+interface Admitted {
+  readonly session: SignedIn;
+  /** Monotonic time at which the session began to be read. */
+  readonly readAtMs: number;
+}
+
+/** A change whose session was read earlier than this reads it again. */
+const SESSION_GOOD_MS = 1_000;
+
+/**
+ * Refuses a change if its person was signed out, was removed or lost the role while the body
+ * arrived or while the request waited for its turn.
+ */
+async function findLateProblem(
+  deps: ConsoleDeps,
+  contract: RouteContract,
+  request: FastifyRequest,
+  { session, readAtMs }: Admitted,
+): Promise<ConsoleRefusal | undefined> {
+  const isFresh = deps.clock.monotonicMs() - readAtMs <= SESSION_GOOD_MS;
+  if (isFresh || SAFE_METHODS.has(request.method)) return undefined;
+  const current = await openSession(deps, contract, request);
+  if (current instanceof ConsoleRefusal) return current;
+  const isOperator = contract.access === "operator";
+  return isOperator || current?.orgId === session.orgId ? undefined : OTHER_ORG;
 }
 
 interface Steps {
