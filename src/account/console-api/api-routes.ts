@@ -96,10 +96,11 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
         const caller = { kind, requestId: request.id, clientAddress } as const;
         const by = session && byCaller({ ...caller, id: session.accountId });
         const network = clientNetwork(clientAddress ?? "");
-        const call = { ...parts, cookieHeader: request.headers.cookie, network, session, by };
+        const call = { ...parts, cookieHeader: request.headers.cookie, network, by };
         const work = async (): Promise<unknown> => {
-          const problem = entry && (await findLateProblem(deps, contract, request, entry));
-          return problem ?? (await handle(call as unknown as Call<RouteName>));
+          const current = entry && (await readLateSession(deps, contract, request, entry));
+          if (current instanceof ConsoleRefusal) return current;
+          return await handle({ ...call, session: current } as unknown as Call<RouteName>);
         };
         const { gate = contract.isSetting === true ? "settings" : "rest" } = contract;
         if (gate === "none" || session === undefined) return work();
@@ -132,21 +133,20 @@ interface Admitted {
 const SESSION_GOOD_MS = 1_000;
 
 /**
- * Refuses a change if its person was signed out, was removed or lost the role while the body
- * arrived or while the request waited for its turn.
+ * Reads the session of a change again if it was read too long ago: while the body arrived, or the
+ * request waited for its turn, the person may have been removed, signed out or given another role.
  */
-async function findLateProblem(
+async function readLateSession(
   deps: ConsoleDeps,
   contract: RouteContract,
   request: FastifyRequest,
   { session, readAtMs }: Admitted,
-): Promise<ConsoleRefusal | undefined> {
+): Promise<SignedIn | ConsoleRefusal> {
   const isFresh = deps.clock.monotonicMs() - readAtMs <= SESSION_GOOD_MS;
-  if (isFresh || SAFE_METHODS.has(request.method)) return undefined;
-  const current = await openSession(deps, contract, request);
-  if (current instanceof ConsoleRefusal) return current;
-  const isOperator = contract.access === "operator";
-  return isOperator || current?.orgId === session.orgId ? undefined : OTHER_ORG;
+  if (isFresh || SAFE_METHODS.has(request.method)) return session;
+  const current = (await openSession(deps, contract, request)) ?? session;
+  if (current instanceof ConsoleRefusal || contract.access === "operator") return current;
+  return current.orgId === session.orgId ? current : OTHER_ORG;
 }
 
 interface Steps {

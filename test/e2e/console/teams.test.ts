@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { until } from "../../support/books.ts";
 import { quickOrDeep } from "../../support/depth.ts";
 import {
   at,
@@ -14,7 +15,7 @@ import {
   textAt,
   type HttpAnswer,
 } from "../../support/http-call.ts";
-import { runSql } from "../../support/sql.ts";
+import { readSql, runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 import { newcomer, newKey, withProviderConsole, type Person } from "./provider-fixture.ts";
@@ -399,6 +400,15 @@ describe("a member who is removed or may no longer invite", () => {
     const ann = await signedIn("quick");
     const mal = await joined(ann, "slow", "developer");
     const malId = await idOf(mal);
+    // So that the next read of the session records its use.
+    await runSql(
+      fixture.gateway,
+      `update console_session set last_seen_at = started_at - interval '1 hour'
+      where account_id = $1`,
+      [malId],
+    );
+    const isRead =
+      "select last_seen_at > started_at as it from console_session where account_id = $1";
     const body = JSON.stringify({ name: "made too late" });
     const sent = request(`${fixture.url}/api/console/keys`, {
       method: "POST",
@@ -411,8 +421,10 @@ describe("a member who is removed or may no longer invite", () => {
       },
     });
     await once(sent, "continue");
-    // When this is answered, the session of the request above has been read.
-    await mal.do("GET /api/console/keys");
+    await until("the session of the request is read", async () => {
+      const [row] = await readSql(fixture.gateway, isRead, [malId]);
+      return row?.["it"] === true;
+    });
     await sleep(1_100);
     await remove(ann, malId);
     sent.end(body);
