@@ -192,7 +192,9 @@ export const KEEP_STOP_SQL = `
   update alert_delivery d set stop_hash = new.hash
   from unnest($1::bigint[], $2::bytea[]) as new (id, hash) where d.delivery_id = new.id`;
 
-/** Makes the stop links in all e-mails that were sent to the destinations $1 unknown. */
+/*
+ * Makes the stop links in all e-mails that were sent to the destinations $1 unknown. Deliveries
+ * without a link change too: if one gets its link meanwhile, the serializable caller runs again.
+ */
 export const END_STOP_LINKS_SQL = `
-  update alert_delivery set stop_hash = null
-  where destination_id = any ($1) and stop_hash is not null`;
+  update alert_delivery set stop_hash = null where destination_id = any ($1)`;
