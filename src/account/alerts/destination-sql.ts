@@ -99,11 +99,18 @@ export const REMOVE_SQL = `
   where org_id = $1 and destination_id = $2 and disabled_reason is distinct from 'removed'
   returning channel, address`;
 
-export const REMOVE_ADDRESS_SQL = `
-  update alert_destination
+/*
+ * Removes the destinations with address $2, and those that account $3 added and that their readers
+ * have not confirmed.
+ */
+export const REMOVE_MEMBER_SQL = `
+  update alert_destination d
   set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed'
-  where org_id = $1 and channel = 'email' and lower(address) = lower($2)
-    and disabled_reason is distinct from 'removed'
+  where org_id = $1 and channel = 'email' and disabled_reason is distinct from 'removed'
+    and (lower(address) = lower($2) or disabled_reason = 'unconfirmed' and exists (
+      select from change c
+      where c.org_id = $1 and c.target = d.destination_id and c.action = 'alert.destination'
+        and c.before is null and c.actor_kind = 'account' and c.actor_id = $3))
   returning destination_id, address`;
 
 /*

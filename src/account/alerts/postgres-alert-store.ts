@@ -281,16 +281,18 @@ export async function findNewAlerts(
 }
 
 /**
- * Members' addresses need no confirmation, so they must not outlive the membership. Runs in the
- * transaction of the removal, and returns the entries for the change log.
+ * Members' addresses need no confirmation, so they must not outlive the membership; nor must an
+ * address that the member added and that its reader could still confirm. Runs in the transaction of
+ * the removal, and returns the entries for the change log.
  */
 export async function removeMemberDestinations(
   client: Pick<PoolClient, "query">,
   orgId: OrgId,
-  address: string,
+  { accountId, email }: Readonly<Record<"accountId" | "email", string>>,
 ): Promise<readonly Change[]> {
   type Removed = Readonly<Record<"destination_id" | "address", string>>;
-  const { rows } = await client.query<Removed>(sql.REMOVE_ADDRESS_SQL, [orgId, address]);
+  const values = [orgId, email, accountId];
+  const { rows } = await client.query<Removed>(sql.REMOVE_MEMBER_SQL, values);
   const ids = rows.map(({ destination_id: id }) => id);
   await client.query(sql.DROP_WAITING_SQL, [ids, "the destination was removed"]);
   return rows.map((row): Change => {
