@@ -458,4 +458,17 @@ describe("a session at an identity provider", () => {
     expect(await read()).toBeUndefined();
     expect(await reason()).toBe("idp-ended");
   });
+
+  test("ends as well when the browser goes to the provider every 50 minutes and never comes back", async () => {
+    const stopAt = (url: URL): boolean => url.origin === provider.issuer;
+    // The first use after 12 hours is the one at 12:30.
+    for (let tries = 1; tries < 30; tries += 1) {
+      console_.clock.forward(50 * MINUTE_MS);
+      expect(await read()).toBeDefined();
+      await browser.open(`${console_.url}/auth/recheck`, { stopAt });
+    }
+    console_.clock.forward(50 * MINUTE_MS);
+    expect(await read()).toBeUndefined();
+    expect(await reason()).toBe("idp-ended");
+  });
 });

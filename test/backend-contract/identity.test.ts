@@ -129,6 +129,26 @@ describe("a person who comes back", () => {
     expect(await destinationsOf(orgId)).toEqual([ada.email.toUpperCase()]);
   });
 
+  test("is not found by the stop links in alerts to the former address, which others may read now", async () => {
+    const ada = makeClaim();
+    const { orgId } = await resolve(ada);
+    const [destination] = await backend.alertStore.destinations(orgId);
+    await backend.alertStore.sendTest(orgId, destination?.destinationId ?? "");
+    const hash = randomBytes(32);
+    await backend.query(
+      `update alert_delivery d set stop_hash = $1 from alert_event e
+      where e.event_id = d.event_id and e.org_id = $2`,
+      [hash, orgId],
+    );
+    expect(await backend.alertStore.findLink(hash)).toMatchObject({ address: ada.email });
+    await resolve(moved(ada, "unseen@new.example"));
+    expect(await backend.alertStore.findLink(hash)).toBeUndefined();
+    expect(await backend.alertStore.useLink(hash)).toBeUndefined();
+    expect(await backend.alertStore.destinations(orgId)).toMatchObject([
+      { address: "unseen@new.example", disabledAtMs: null },
+    ]);
+  });
+
   test("with an address that another account has keeps the old address", async () => {
     const bob = makeClaim();
     const ada = makeClaim();

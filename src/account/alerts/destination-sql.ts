@@ -99,11 +99,18 @@ export const REMOVE_SQL = `
   where org_id = $1 and destination_id = $2 and disabled_reason is distinct from 'removed'
   returning channel, address`;
 
-export const REMOVE_ADDRESS_SQL = `
-  update alert_destination
+/*
+ * Removes the destinations with address $2, and those that account $3 added and that their readers
+ * have not confirmed.
+ */
+export const REMOVE_MEMBER_SQL = `
+  update alert_destination d
   set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed'
-  where org_id = $1 and channel = 'email' and lower(address) = lower($2)
-    and disabled_reason is distinct from 'removed'
+  where org_id = $1 and channel = 'email' and disabled_reason is distinct from 'removed'
+    and (lower(address) = lower($2) or disabled_reason = 'unconfirmed' and exists (
+      select from change c
+      where c.org_id = $1 and c.target = d.destination_id and c.action = 'alert.destination'
+        and c.before is null and c.actor_kind = 'account' and c.actor_id = $3))
   returning destination_id, address`;
 
 /*
@@ -191,3 +198,10 @@ export const USE_LINK_SQL: Readonly<Record<LinkedAddress["link"], string>> = {
 export const KEEP_STOP_SQL = `
   update alert_delivery d set stop_hash = new.hash
   from unnest($1::bigint[], $2::bytea[]) as new (id, hash) where d.delivery_id = new.id`;
+
+/*
+ * Makes the stop links in all e-mails that were sent to the destinations $1 unknown. Deliveries
+ * without a link change too: if one gets its link meanwhile, the serializable caller runs again.
+ */
+export const END_STOP_LINKS_SQL = `
+  update alert_delivery set stop_hash = null where destination_id = any ($1)`;

@@ -281,16 +281,18 @@ export async function findNewAlerts(
 }
 
 /**
- * Members' addresses need no confirmation, so they must not outlive the membership. Runs in the
- * transaction of the removal, and returns the entries for the change log.
+ * Members' addresses need no confirmation, so they must not outlive the membership; nor must an
+ * address that the member added and that its reader could still confirm. Runs in the transaction of
+ * the removal, and returns the entries for the change log.
  */
 export async function removeMemberDestinations(
   client: Pick<PoolClient, "query">,
   orgId: OrgId,
-  address: string,
+  { accountId, email }: Readonly<Record<"accountId" | "email", string>>,
 ): Promise<readonly Change[]> {
   type Removed = Readonly<Record<"destination_id" | "address", string>>;
-  const { rows } = await client.query<Removed>(sql.REMOVE_ADDRESS_SQL, [orgId, address]);
+  const values = [orgId, email, accountId];
+  const { rows } = await client.query<Removed>(sql.REMOVE_MEMBER_SQL, values);
   const ids = rows.map(({ destination_id: id }) => id);
   await client.query(sql.DROP_WAITING_SQL, [ids, "the destination was removed"]);
   return rows.map((row): Change => {
@@ -306,8 +308,11 @@ export async function moveMemberDestinations(
   { accountId, from, to }: Readonly<Record<"accountId" | "from" | "to", string>>,
 ): Promise<readonly Change[]> {
   const moved = (await query(sql.MOVE_ADDRESS_SQL, [accountId, from, to])).map(movedColumns.read);
-  const removed = moved.filter(({ isThere }) => isThere).map(({ destinationId: id }) => id);
-  await query(sql.DROP_WAITING_SQL, [removed, "the destination was removed"]);
+  const idsOf = (ofRemoved: boolean): readonly string[] =>
+    moved.filter(({ isThere }) => isThere === ofRemoved).map(({ destinationId: id }) => id);
+  await query(sql.DROP_WAITING_SQL, [idsOf(true), "the destination was removed"]);
+  // Whoever reads the old mailbox now must not see the new address, nor stop its alerts.
+  await query(sql.END_STOP_LINKS_SQL, [idsOf(false)]);
   return moved.map(({ destinationId: target, orgId, isThere }): Change => {
     const before = nameDestination({ channel: "email", address: from });
     const after = isThere ? null : nameDestination({ channel: "email", address: to });

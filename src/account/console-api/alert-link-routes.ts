@@ -91,6 +91,6 @@ const BUSY_LINK = page(
 );
 const SPENT = page(
   "This link no longer works",
-  `<p>It was used, it has expired, or a newer message has another one. Use the newest message, or ask a
-  member of the organization.</p>`,
+  `<p>It was used, it has expired, its address was removed, or a newer message has another one. Use the
+  newest message, or ask a member of the organization.</p>`,
 );

@@ -18,8 +18,10 @@ import { compileCheck } from "./check-schema.ts";
 import {
   findClientAddress,
   foreignOriginProblem,
+  OTHER_ORG,
   readOpenSession,
   readOperatorSession,
+  SAFE_METHODS,
   staleSignInProblem,
   takeLinkedOrg,
 } from "./guard-request.ts";
@@ -72,28 +74,34 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
   const contract: RouteContract = ROUTES[name];
   const [method = "", url = ""] = name.split(" ");
   const check = partChecks(contract, name);
-  const sessions = new WeakMap<FastifyRequest, SignedIn>();
+  const admitted = new WeakMap<FastifyRequest, Admitted>();
   app.route({
     method,
     url,
     bodyLimit: contract.takesFile === true ? PAGE_STATEMENT_BODY_BYTES_MAX : SMALL_BODY_BYTES_MAX,
     // Runs before the body is read, so that a route that needs a session reads no body without one.
     onRequest: async (request, reply) => {
+      const readAtMs = deps.clock.monotonicMs();
       const session = await openSession(deps, contract, request);
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
-      if (session !== undefined) sessions.set(request, session);
+      if (session !== undefined) admitted.set(request, { session, readAtMs });
       return undefined;
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
-      const session = sessions.get(request);
+      const entry = admitted.get(request);
+      const session = entry?.session;
       const run = (parts: Parts): Promise<unknown> => {
         const clientAddress = findClientAddress(deps.clientAddresses, request);
         const kind = contract.access === "operator" ? "operator" : "account";
         const caller = { kind, requestId: request.id, clientAddress } as const;
         const by = session && byCaller({ ...caller, id: session.accountId });
         const network = clientNetwork(clientAddress ?? "");
-        const call = { ...parts, cookieHeader: request.headers.cookie, network, session, by };
-        const work = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
+        const call = { ...parts, cookieHeader: request.headers.cookie, network, by };
+        const work = async (): Promise<unknown> => {
+          const current = entry && (await readLateSession(deps, contract, request, entry));
+          if (current instanceof ConsoleRefusal) return current;
+          return await handle({ ...call, session: current } as unknown as Call<RouteName>);
+        };
         const { gate = contract.isSetting === true ? "settings" : "rest" } = contract;
         if (gate === "none" || session === undefined) return work();
         return gates[gate].run(gate === "rest" ? session.accountId : session.orgId, work);
@@ -113,6 +121,32 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
       return sendFile(reply, answerType, file);
     },
   });
+}
+
+interface Admitted {
+  readonly session: SignedIn;
+  /** Monotonic time at which the session began to be read. */
+  readonly readAtMs: number;
+}
+
+/** A change whose session was read earlier than this reads it again. */
+const SESSION_GOOD_MS = 1_000;
+
+/**
+ * Reads the session of a change again if it was read too long ago: while the body arrived, or the
+ * request waited for its turn, the person may have been removed, signed out or given another role.
+ */
+async function readLateSession(
+  deps: ConsoleDeps,
+  contract: RouteContract,
+  request: FastifyRequest,
+  { session, readAtMs }: Admitted,
+): Promise<SignedIn | ConsoleRefusal> {
+  const isFresh = deps.clock.monotonicMs() - readAtMs <= SESSION_GOOD_MS;
+  if (isFresh || SAFE_METHODS.has(request.method)) return session;
+  const current = (await openSession(deps, contract, request)) ?? session;
+  if (current instanceof ConsoleRefusal || contract.access === "operator") return current;
+  return current.orgId === session.orgId ? current : OTHER_ORG;
 }
 
 interface Steps {

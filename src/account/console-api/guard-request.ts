@@ -19,7 +19,7 @@ import type { Identity } from "../identity/open-identity.ts";
 import { ConsoleRefusal, forbidden, missing } from "./console-refusal.ts";
 import { isLoopback } from "../identity/console-address.ts";
 
-const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
+export const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
  * Reads a body as bytes, up to `bytesMax` (default: the route's limit). It joins small chunks,
@@ -122,7 +122,7 @@ export async function readOpenSession(
   return mayRole(session.role, need) ? session : forbidden(roleNote(need, "do this", session.role));
 }
 
-const OTHER_ORG = new ConsoleRefusal(
+export const OTHER_ORG: ConsoleRefusal = new ConsoleRefusal(
   409,
   "other_organization",
   "nothing was done: this page shows another organization than the one this browser is in now; reload the page",

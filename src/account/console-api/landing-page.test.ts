@@ -46,6 +46,12 @@ test("a session that ended says nothing of other browsers, which a reopening or 
   expect(note).toBe('<p class="note" role="status">You are signed out.</p>');
 });
 
+test("a session that the provider did not confirm does not count as ended by the provider", () => {
+  // A provider that is down, and a tab that stays open, end a session like a provider's refusal.
+  const { html } = landingPage({ ...PLAIN, reason: "idp-ended" });
+  expect(html).toContain("ended your session, or did not confirm it in time.");
+});
+
 test("a reason or request id in the address cannot put its own text on the landing page", () => {
   const lured = { reason: "<b>call us</b>", requestId: "call us" };
   expect(landingPage({ ...PLAIN, ...lured }).html).not.toContain("call us");

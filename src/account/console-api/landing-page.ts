@@ -176,7 +176,10 @@ function renderReason({ reason, requestId = "" }: Landing): string {
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["expired", "Your session expired. Sign in again to continue."],
   ["signed-out", "You are signed out."],
-  ["idp-ended", "Your identity provider ended your session. Sign in again to continue."],
+  [
+    "idp-ended",
+    "Your identity provider ended your session, or did not confirm it in time. Sign in again to continue.",
+  ],
   ["failed", "Sign-in failed. Try again. If it keeps failing, contact support."],
   ["denied", "Your identity provider denied the sign-in. Try again, or use another account."],
 ]);

@@ -80,16 +80,21 @@ export class PostgresIdentityStore {
     return rows[0] === undefined ? undefined : sessionColumns.read(rows[0]);
   }
 
-  /** Records a use of the session, and the first use since a recheck at the provider became due. */
+  /**
+   * Records a use of the session, and the first use since a recheck became due. One is due if the
+   * provider's last answer came at `dueIfCheckedByMs` or earlier; null: never.
+   */
   async touchSession(
     sessionId: Buffer,
-    use: { readonly nowMs: number; readonly isRecheckDue: boolean },
+    use: { readonly nowMs: number; readonly dueIfCheckedByMs: number | null },
   ): Promise<void> {
+    const { nowMs, dueIfCheckedByMs: dueMs } = use;
     await this.#run(
       `update console_session set last_seen_at = greatest(last_seen_at, $2),
-        recheck_asked_at = coalesce(recheck_asked_at, case when $3 then $2::timestamptz end)
+        recheck_asked_at = coalesce(recheck_asked_at,
+          case when idp_checked_at <= $3::timestamptz then $2::timestamptz end)
       where session_id = $1 and ended_at is null`,
-      [sessionId, new Date(use.nowMs), use.isRecheckDue],
+      [sessionId, new Date(nowMs), dueMs === null ? null : new Date(dueMs)],
     );
   }
 

@@ -144,8 +144,9 @@ export class Sessions {
     }
     const dueAtMs = kind === "oidc" ? recheckDueAtMs(session) : undefined;
     if (nowMs - session.lastSeenAtMs >= TOUCH_EVERY_MS) {
-      const isRecheckDue = dueAtMs !== undefined && nowMs >= dueAtMs;
-      await store.touchSession(token.hash, { nowMs, isRecheckDue });
+      // A try without an answer makes no recheck less due.
+      const dueIfCheckedByMs = kind === "oidc" ? nowMs - RECHECK_EVERY_MS : null;
+      await store.touchSession(token.hash, { nowMs, dueIfCheckedByMs });
     }
     const { accountId, orgId, role, email, name, isVerified, startedAtMs, expiresAtMs } = session;
     const sessionId = token.hash.toString("hex");

@@ -137,15 +137,18 @@ export class PostgresTeamStore {
       if (found === undefined) return "unknown";
       if (found.role === "owner" && found.owners === 1) return "last_owner";
       await client.query(sql.REMOVE_SQL, [orgId, accountId]);
+      const { email } = found;
+      // Before `giveOwnOrg`, which writes to the change log and so makes other changes wait.
+      const gone = await removeMemberDestinations(client, orgId, { accountId, email });
+      for (const change of gone) note(change);
       if (found.is_own) {
         // A former member must not see the sealed copy of this organization's first key.
         await client.query(sql.DROP_REVEALS_SQL, [accountId]);
         given = await giveOwnOrg(client, { accountId, ...found });
       }
-      for (const change of await removeMemberDestinations(client, orgId, found.email)) note(change);
-      const emailNorm = normaliseEmail(found.email);
+      const emailNorm = normaliseEmail(email);
       await endInvitations(client, note, { orgId, by: accountId, to: emailNorm });
-      const before = { role: found.role, email: maskedEmail(found.email) };
+      const before = { role: found.role, email: maskedEmail(email) };
       const action = why === "left" ? "member.leave" : "member.remove";
       note({ action, orgId, target: accountId, before, after: null });
       return "done";

@@ -5,7 +5,13 @@ import { at, httpCall, type HttpAnswer, listAt, textAt } from "../../support/htt
 import { startMailServer } from "../../support/mail-server.ts";
 import { runSql } from "../../support/sql.ts";
 import { withResource } from "../../support/with-resource.ts";
-import { newcomer, type Person, withPerson, withProviderConsole } from "./provider-fixture.ts";
+import {
+  joinAs,
+  newcomer,
+  type Person,
+  withPerson,
+  withProviderConsole,
+} from "./provider-fixture.ts";
 
 const mail = withResource(() => startMailServer());
 const fixture = withProviderConsole(() => ({ settings: mail.settings }));
@@ -204,6 +210,22 @@ describe("an alert address that is not a member's", () => {
       ),
     );
     expect(states).toEqual(["unconfirmed", "unconfirmed", null]);
+  });
+
+  test("can be confirmed no longer once the member who added it is removed, unlike that of another member", async () => {
+    const jane = await fixture.signIn(newcomer("jane"));
+    const karl = await fixture.signIn(newcomer("karl"));
+    await joinAs(jane, karl, "billing");
+    expect((await add(karl, "karl@home.example")).status).toBe(200);
+    expect((await add(jane, "ops@jane.example")).status).toBe(200);
+    const links = [await linkTo("karl@home.example"), await linkTo("ops@jane.example")];
+    const { json } = await jane.do("GET /api/console/members");
+    const member = listAt(json, "members").find((each) => at(each, "email") === karl.email);
+    await jane.do(`POST /api/console/members/${textAt(member, "account_id")}/remove`);
+    const answers = await Promise.all(links.map((url) => httpCall(url, { method: "POST" })));
+    expect(answers.map(({ status }) => status)).toEqual([410, 200]);
+    expect(await addressOf(jane, "karl@home.example")).toBeUndefined();
+    expect(await addressOf(jane, "ops@jane.example")).toMatchObject({ disabled_reason: null });
   });
 
   test("is not stored when the mail server refuses the message", async () => {

@@ -1,10 +1,21 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { until } from "../../support/books.ts";
 import { quickOrDeep } from "../../support/depth.ts";
-import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { runSql } from "../../support/sql.ts";
+import {
+  at,
+  listAt,
+  parsed,
+  readAnswer,
+  textAt,
+  type HttpAnswer,
+} from "../../support/http-call.ts";
+import { readSql, runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 import { newcomer, newKey, withProviderConsole, type Person } from "./provider-fixture.ts";
@@ -383,6 +394,44 @@ describe("a member who is removed or may no longer invite", () => {
       members: [{ account_id: annId, role: "owner" }],
       invitations: [{ invitation_id: made.id }],
     });
+  });
+
+  test("changes nothing by a request whose body arrives after the removal", async () => {
+    const ann = await signedIn("quick");
+    const mal = await joined(ann, "slow", "developer");
+    const malId = await idOf(mal);
+    // So that the next read of the session records its use.
+    await runSql(
+      fixture.gateway,
+      `update console_session set last_seen_at = started_at - interval '1 hour'
+      where account_id = $1`,
+      [malId],
+    );
+    const isRead =
+      "select last_seen_at > started_at as it from console_session where account_id = $1";
+    const body = JSON.stringify({ name: "made too late" });
+    const sent = request(`${fixture.url}/api/console/keys`, {
+      method: "POST",
+      headers: {
+        cookie: mal.browser.header(new URL(fixture.url)),
+        origin: fixture.url,
+        "content-type": "application/json",
+        "content-length": String(body.length),
+        expect: "100-continue",
+      },
+    });
+    await once(sent, "continue");
+    await until("the session of the request is read", async () => {
+      const [row] = await readSql(fixture.gateway, isRead, [malId]);
+      return row?.["it"] === true;
+    });
+    await sleep(1_100);
+    await remove(ann, malId);
+    sent.end(body);
+    const { response, text } = await readAnswer(sent);
+    const code = at(parsed(text), "error.code");
+    expect([response.statusCode, code]).toEqual([409, "other_organization"]);
+    expect((await ann.do("GET /api/console/keys")).text).not.toContain("made too late");
   });
 
   test("leaves invitations that are refused at acceptance, because the inviter's role is checked again", async () => {
