@@ -127,11 +127,12 @@ export class TopUpCharges {
   }
 
   async #repair(charge: TopUpCharge): Promise<void> {
-    const { cards, store } = this.#deps;
+    const { topUps, cards, store, isOn } = this.#deps;
     const found = await cards.findCharge(charge);
     if (found !== undefined) return await this.takeCharge(found);
     const ageMs = this.#ageMs(charge);
-    const isWanted = charge.isWanted && this.#deps.isOn;
+    // Read again: the rule may have been turned off while others were sent and the provider asked.
+    const isWanted = isOn && (await topUps.charge(charge.purchaseId))?.isWanted === true;
     if (isWanted && ageMs < SEND_WITHIN_MS) {
       return await this.#answered(charge, await cards.charge(charge));
     }

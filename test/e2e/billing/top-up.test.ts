@@ -344,6 +344,22 @@ describe("a top-up without payment events", () => {
     expect(deaf.checkout.book.payments.size).toBe(payments);
     expect(await deaf.backend.purchaseStore.list(orgId)).toMatchObject([{ state: "expired" }]);
   });
+
+  test("is not charged if its rule is turned off while the payment provider is asked for the charge", async () => {
+    await deafOrgWithRule();
+    await decide(deaf, "pur_off");
+    deaf.clock.moveOn(MINUTE_MS);
+    const payments = deaf.checkout.book.payments.size;
+    const asked = vi.spyOn(StripeCards.prototype, "findCharge");
+    asked.mockImplementationOnce(async () => {
+      await topUpsOf(deaf).setRule(orgId, { ...RULE, isOn: false }, testOperator);
+      return undefined;
+    });
+    await deaf.billings[0].topUpRound();
+    expect(asked).toHaveBeenCalledOnce();
+    asked.mockRestore();
+    expect(deaf.checkout.book.payments.size).toBe(payments);
+  });
 });
 
 /** A client of the payment provider, as in another process. */
