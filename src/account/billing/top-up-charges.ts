@@ -131,8 +131,11 @@ export class TopUpCharges {
     const found = await cards.findCharge(charge);
     if (found !== undefined) return await this.takeCharge(found);
     const ageMs = this.#ageMs(charge);
-    // Read again: the rule may have been turned off while others were sent and the provider asked.
-    const isWanted = isOn && (await topUps.charge(charge.purchaseId))?.isWanted === true;
+    // Read again: while others were sent and the provider asked, the rule may have been turned off,
+    // or another process may have ended the purchase.
+    const known = await topUps.charge(charge.purchaseId);
+    if (known === undefined || known.isDecided) return;
+    const isWanted = known.isWanted && isOn;
     if (isWanted && ageMs < SEND_WITHIN_MS) {
       return await this.#answered(charge, await cards.charge(charge));
     }

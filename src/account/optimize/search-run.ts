@@ -267,4 +267,4 @@ const UNCOVERED_ENDS: Readonly<Record<"budget" | "organization", End>> = {
   },
 };
 const MONTH_END_MESSAGE =
-  "the UTC month ends: budgets count by the month; start a new search in the next one";
+  "the UTC month ends: budgets count by the month; start a new search once the next one has begun";
