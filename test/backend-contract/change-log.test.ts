@@ -90,6 +90,15 @@ describe("the change log", () => {
     expect(text).toContain("for [redacted]");
   });
 
+  test("stores a text with half a character as the database stores it elsewhere", async () => {
+    await recorded();
+    await backend.accountStore.renameOrg(orgId, "ours \ud83d", account);
+    const [last] = (await recorded()).slice(-1);
+    expect(last?.after).toEqual({ name: "ours \ufffd" });
+    const [org] = await backend.query("select name from org where org_id = $1", [orgId]);
+    expect(org?.["name"]).toBe("ours \ufffd");
+  });
+
   test("stores the digest of a value that is too long", async () => {
     const policy = { only: Array.from({ length: 900 }, (_, at) => `provider-${at}`) };
     await backend.rulesStore.setPolicy(orgId, policy, operator);

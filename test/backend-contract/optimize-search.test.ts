@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { isVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
-import { systemClock } from "../../src/kernel/core/time.ts";
+import { type Clock, systemClock } from "../../src/kernel/core/time.ts";
 import type { ModelCaller } from "../../src/account/optimize/model-caller.ts";
 import { OptimizeRuns, type OptimizeSearches } from "../../src/account/optimize/open-optimize.ts";
 import type {
@@ -26,10 +26,10 @@ const gateway = withGateway();
 const caller = withInProcessCalls(() => gateway);
 const searches = withResource(() => opened());
 
-function opened(by: ModelCaller = caller): OptimizeSearches {
+function opened(by: ModelCaller = caller, clock: Clock = systemClock): OptimizeSearches {
   return new OptimizeRuns({
     store: gateway.backend.optimizeStore,
-    clock: systemClock,
+    clock,
     log: silentLog,
     caller: by,
     isFunded: async (orgId) =>
@@ -144,6 +144,23 @@ describe("a search", () => {
     expect(search.spentMicroUsd).toBeGreaterThan(0n);
     expect(search.spentMicroUsd).toBeLessThanOrEqual(dollars("0.0009"));
     expect(await keyIsDisabled(orgId, search)).toBe(true);
+  });
+
+  test("ends when its calls last into the next UTC month, in which its key has a new cap", async () => {
+    const orgId = await newOrg();
+    let nowMs = Date.parse("2026-11-30T23:57:00Z");
+    let calls = 0;
+    const ask: ModelCaller["ask"] = () => {
+      calls += 1;
+      nowMs = Date.parse("2026-12-01T00:01:00Z");
+      const answered = { isAnswered: true, text: "yes", firstByteMs: 1, totalMs: 2 };
+      return Promise.resolve({ kind: "ended", costMicroUsd: dollars("0.000001"), ...answered });
+    };
+    const other = opened({ ask }, { ...systemClock, nowMs: () => nowMs });
+    const search = await ended(orgId, await started(orgId, {}, other));
+    expect(search).toMatchObject({ state: "interrupted", callsPlanned: 6 });
+    expect(calls).toBe(1);
+    await other.close();
   });
 
   test("fails with the advice to add credit when the balance does not cover a call", async () => {

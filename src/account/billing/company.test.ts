@@ -63,3 +63,9 @@ test("an invoice omits missing company details and cuts a long address to 140 ch
     ["Address", 140],
   ]);
 });
+
+test("an invoice cuts no character in half, because the payment provider's client refuses one", () => {
+  const legalName = `${"x".repeat(139)}𠮷野家`;
+  const { custom_fields: fields } = toInvoiceData({ ...COMPANY, legalName });
+  expect(fields === "" ? [] : fields?.[0]).toEqual({ name: "Company", value: "x".repeat(139) });
+});

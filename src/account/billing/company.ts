@@ -116,7 +116,8 @@ export function toInvoiceData(company: Company): InvoiceData {
   return {
     custom_fields: given.map(([name, value]) => ({
       name,
-      value: value.slice(0, VALUE_CHARACTERS_MAX),
+      // Half of a character outside the basic plane cannot be sent.
+      value: value.slice(0, VALUE_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, ""),
     })),
   };
 }

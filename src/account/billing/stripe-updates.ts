@@ -139,7 +139,8 @@ export function readDispute(dispute: Stripe.Dispute): ClaimUpdate | undefined {
     paymentId,
     amountMicroUsd: centsToMicroUsd(dispute.amount),
     state: isReversed ? "reversed" : "stands",
-    isOver: isReversed || dispute.status === "lost",
+    // A lost dispute is not final: it can be appealed, and then be won.
+    isOver: isReversed,
   };
 }
 

@@ -127,11 +127,15 @@ export class TopUpCharges {
   }
 
   async #repair(charge: TopUpCharge): Promise<void> {
-    const { cards, store } = this.#deps;
+    const { topUps, cards, store, isOn } = this.#deps;
     const found = await cards.findCharge(charge);
     if (found !== undefined) return await this.takeCharge(found);
     const ageMs = this.#ageMs(charge);
-    const isWanted = charge.isWanted && this.#deps.isOn;
+    // Read again: while others were sent and the provider asked, the rule may have been turned off,
+    // or another process may have ended the purchase.
+    const known = await topUps.charge(charge.purchaseId);
+    if (known === undefined || known.isDecided) return;
+    const isWanted = known.isWanted && isOn;
     if (isWanted && ageMs < SEND_WITHIN_MS) {
       return await this.#answered(charge, await cards.charge(charge));
     }

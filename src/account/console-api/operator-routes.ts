@@ -32,6 +32,7 @@ import { settlementHandlers } from "./operator-settlement-routes.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { present } from "./present.ts";
 import { isExpired } from "./present-key.ts";
+import { readRef } from "./read-values.ts";
 
 const PAGE_ORGS = 50;
 const PAGE_LINES = 20;
@@ -95,10 +96,10 @@ export function organizationHandlers(
       }
       const org = await orgs.find(params.org_id);
       if (org === undefined) return noSuch("organization");
-      const { ref, is_trial: isTrial = false } = body;
+      const ref = readRef(body.ref);
+      if (ref instanceof ConsoleRefusal) return ref;
       try {
-        const grant = { orgId: org.orgId, amountMicroUsd, ref: ref.trim(), isTrial };
-        if (grant.ref === "") return invalidField("ref", "ref must not be blank");
+        const grant = { orgId: org.orgId, amountMicroUsd, ref, isTrial: body.is_trial ?? false };
         const { created, balanceMicroUsd } = await credit.grant(grant, by);
         return { is_new: created, balance_usd: formatUsd(balanceMicroUsd) };
       } catch (fault) {

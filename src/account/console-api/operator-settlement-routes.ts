@@ -37,6 +37,7 @@ import {
 import type { Handlers } from "./handler.ts";
 import type { ParamsOf } from "./contract.ts";
 import { present } from "./present.ts";
+import { readRef } from "./read-values.ts";
 
 type Names = keyof typeof settlementRoutes;
 type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
@@ -114,8 +115,8 @@ function paymentHandlers(deps: OperationDeps): Part<"payment"> & Part<"deposits"
   return {
     "POST /api/operator/settlement/:provider_id/:period_start/payment": async (call) => {
       const { params, body, by } = call;
-      const ref = body.ref.trim();
-      if (ref === "") return BLANK_REF;
+      const ref = readRef(body.ref);
+      if (ref instanceof ConsoleRefusal) return ref;
       try {
         const { created, period } = await settlement.pay({ ...toPeriodName(params), ref }, by);
         return { is_new: created, period: presentPeriod(period) };
@@ -131,8 +132,8 @@ function paymentHandlers(deps: OperationDeps): Part<"payment"> & Part<"deposits"
       if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
         return invalidField("amount_usd", "amount_usd must be dollars above 0 such as 500.00");
       }
-      const ref = body.ref.trim();
-      if (ref === "") return BLANK_REF;
+      const ref = readRef(body.ref);
+      if (ref instanceof ConsoleRefusal) return ref;
       const isKnown = session.isOperator === true || (await isKnownProvider(deps, providerId));
       if (!isKnown || !/^[a-z0-9][a-z0-9-]{1,62}$/.test(providerId)) return UNKNOWN_PROVIDER;
       try {
@@ -145,8 +146,6 @@ function paymentHandlers(deps: OperationDeps): Part<"payment"> & Part<"deposits"
     },
   };
 }
-
-const BLANK_REF = invalidField("ref", "ref must not be blank");
 
 const UNKNOWN_PROVIDER = new ConsoleRefusal(
   404,

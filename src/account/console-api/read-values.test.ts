@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { microUsd } from "../../kernel/core/money.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import { readCap, readName } from "./read-values.ts";
+import { readCap, readName, readRef } from "./read-values.ts";
 
 describe("a cap field", () => {
   test.each([undefined, null, ""])("that is left blank (%j) changes nothing", (text) => {
@@ -30,4 +30,20 @@ describe("a name", () => {
   test.each(["", "   "])("that is blank (%j) is refused", (text) => {
     expect(readName(text)).toBeInstanceOf(ConsoleRefusal);
   });
+});
+
+describe("a reference", () => {
+  test.each(["invoice-17", "pur_01", "purchase 17", "credit:purchase:17"])(
+    "such as %j loses only the blanks around it",
+    (text) => {
+      expect(readRef(` ${text} `)).toBe(text);
+    },
+  );
+
+  test.each(["", "  ", "purchase:pur_01", " dispute-won:dp_1", "period:prov-a", "collect:7"])(
+    "that is blank, or that the books give to entries of their own (%j), is refused",
+    (text) => {
+      expect(readRef(text)).toMatchObject({ status: 400, field: "ref" });
+    },
+  );
 });

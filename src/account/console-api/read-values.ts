@@ -43,6 +43,20 @@ export function readName(text: string): string | ConsoleRefusal {
   return name === "" ? invalidField("name", "name must not be blank") : name;
 }
 
+/** The books give such references to their own transfers, which a typed one would block for ever. */
+const RESERVED_REF =
+  /^(?:collect|dispute|dispute-won|lost|period|purchase|refund|refund-reversal):/;
+
+/** Trims the reference of a transfer that a person enters. */
+export function readRef(text: string): string | ConsoleRefusal {
+  const ref = text.trim();
+  if (ref === "") return invalidField("ref", "ref must not be blank");
+  const reserved = RESERVED_REF.exec(ref)?.[0];
+  if (reserved === undefined) return ref;
+  const said = `ref must not begin with ${reserved} because the books name their own entries so`;
+  return invalidField("ref", `${said}; use another, for a purchase its ID alone`);
+}
+
 export async function requireOrg(
   { accounts }: Pick<ConsoleDeps, "accounts">,
   { orgId }: Pick<SignedIn, "orgId">,

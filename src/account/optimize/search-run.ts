@@ -50,6 +50,8 @@ export class SearchRun {
   readonly #abort = new AbortController();
   readonly #inFlight = new Set<Promise<CallOutcome>>();
   readonly #startedMs: number;
+  /** By the wall clock. The cap of the key bounds the search in this month only. */
+  readonly #startedAtMs: number;
   #alone: Promise<unknown> | undefined;
   #callsDone = 0;
   #unreachable = 0;
@@ -66,6 +68,7 @@ export class SearchRun {
     this.#tally = new Tally(objective, modelIds);
     this.#pace = new Pace(clock, callGapMs);
     this.#startedMs = clock.monotonicMs();
+    this.#startedAtMs = clock.nowMs();
     this.#keptMs = this.#startedMs;
     this.done = this.#run();
   }
@@ -132,7 +135,7 @@ export class SearchRun {
 
   #mayGoOn(): boolean {
     const { clock } = this.#options;
-    if (endsMonthSoon(clock.nowMs())) {
+    if (endsMonthSoon(clock.nowMs(), this.#startedAtMs)) {
       this.#endWith({ state: "interrupted", message: MONTH_END_MESSAGE });
     }
     if (clock.monotonicMs() - this.#startedMs > SEARCH_MS_MAX) {
@@ -160,6 +163,8 @@ export class SearchRun {
   }
 
   async #sendNow(task: SearchTask): Promise<CallOutcome> {
+    // The waits for this call may have lasted longer than the search or its month.
+    if (!this.#mayGoOn()) return { kind: "unreachable" };
     const { caller, key, search, maxTokens } = this.#options;
     const isJudge = task.kind === "judge";
     const call = caller.ask(
@@ -262,4 +267,4 @@ const UNCOVERED_ENDS: Readonly<Record<"budget" | "organization", End>> = {
   },
 };
 const MONTH_END_MESSAGE =
-  "the UTC month ends: budgets count by the month; start a new search in the next one";
+  "the UTC month ends: budgets count by the month; start a new search once the next one has begun";

@@ -76,9 +76,11 @@ test.each(["", "C", "A or B", "Both are good", "Because", "A B", "Answer", "I ch
   },
 );
 
-test("a UTC month counts as ending soon in its last two minutes", () => {
+test("a UTC month counts as ending soon in its last two minutes, and as ended for what began before its end", () => {
   expect(endsMonthSoon(Date.parse("2026-11-30T23:57:59.999Z"))).toBe(false);
   expect(endsMonthSoon(Date.parse("2026-11-30T23:58:00.000Z"))).toBe(true);
   expect(endsMonthSoon(Date.parse("2026-12-01T00:00:00.000Z"))).toBe(false);
   expect(endsMonthSoon(Date.parse("2026-12-31T23:59:59.999Z"))).toBe(true);
+  const sinceMs = Date.parse("2026-11-30T23:57:00.000Z");
+  expect(endsMonthSoon(Date.parse("2026-12-01T00:00:00.000Z"), sinceMs)).toBe(true);
 });

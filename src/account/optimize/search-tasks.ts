@@ -176,9 +176,10 @@ async function waited(ms: number, signal: AbortSignal): Promise<void> {
 const MARGIN_MS = 2 * 60_000;
 
 /**
- * True in the last two minutes of a UTC month, when a delayed call could be charged to the next
- * month. The cap of the search's key starts anew then, so the search could exceed its budget.
+ * True once the UTC month of `sinceMs` has ended or ends within two minutes, when a delayed call
+ * could be charged to the next month. The cap of the search's key starts anew then, so the search
+ * could exceed its budget.
  */
-export function endsMonthSoon(nowMs: number): boolean {
-  return new Date(nowMs).getUTCMonth() !== new Date(nowMs + MARGIN_MS).getUTCMonth();
+export function endsMonthSoon(nowMs: number, sinceMs: number = nowMs): boolean {
+  return new Date(sinceMs).getUTCMonth() !== new Date(nowMs + MARGIN_MS).getUTCMonth();
 }

@@ -101,7 +101,7 @@ export async function recordChanges(
   }));
   const { rows: made } = await client.query<{ r_position: bigint; r_at: Date }>(
     "select r_position, r_at from record_changes($1)",
-    [JSON.stringify(rows)],
+    [JSON.stringify(rows, wholeText)],
   );
   assert(made.length === kept.length, "every change of a transaction is written");
   return kept.map((change, at) => {
@@ -109,6 +109,11 @@ export async function recordChanges(
     assert(row !== undefined, "a written change has its position");
     return { ...change, by, position: Number(row.r_position), atMs: row.r_at.getTime() };
   });
+}
+
+/** Half of a surrogate pair, typed or left by `cut`: PostgreSQL refuses its escape in JSON. */
+function wholeText(_key: string, value: unknown): unknown {
+  return typeof value === "string" ? value.toWellFormed() : value;
 }
 
 function safeChange(change: Change): Change {

@@ -207,6 +207,18 @@ describe("a purchase whose event never arrives", () => {
     expect(await undelivered.balance(bought.orgId)).toBe(15n * MICRO_PER_USD);
   });
 
+  test("gets back the credit of a dispute that was lost and is won on appeal months later", async () => {
+    const bought = await buyUndelivered();
+    const payment = undelivered.checkout.book.pay(bought.session);
+    const dispute = undelivered.checkout.book.dispute(payment, 300);
+    undelivered.checkout.book.closeDispute(dispute, "lost");
+    await reconcileAfter(20 * MINUTE_MS);
+    expect(await undelivered.balance(bought.orgId)).toBe(17n * MICRO_PER_USD);
+    dispute.status = "won";
+    await reconcileAfter(61 * DAY_MS);
+    expect(await undelivered.balance(bought.orgId)).toBe(20n * MICRO_PER_USD);
+  });
+
   test("stays pending, if it is in real money, while the gateway runs with a test key", async () => {
     const { backend, checkout, billings } = undelivered;
     const bought = await buyUndelivered();

@@ -303,6 +303,12 @@ describe("a top-up without payment events", () => {
     await topUpsOf(deaf).setRule(orgId, RULE, testOperator);
   }
 
+  async function turnOff(): Promise<void> {
+    await topUpsOf(deaf).setRule(orgId, { ...RULE, isOn: false }, testOperator);
+  }
+
+  const expire = (id: string) => deaf.backend.purchaseStore.decide(id, "expired");
+
   test("is completed by another process when its process died before the charge", async () => {
     await deafOrgWithRule();
     await decide(deaf, "pur_dead");
@@ -335,7 +341,7 @@ describe("a top-up without payment events", () => {
     await deafOrgWithRule();
     deaf.checkout.chargeFaults.push("lost_before", "lost_before");
     await deaf.billings[0].topUpRound();
-    await topUpsOf(deaf).setRule(orgId, { ...RULE, isOn: false }, testOperator);
+    await turnOff();
     const payments = deaf.checkout.book.payments.size;
     for (const _ of [1, 2, 3]) {
       deaf.clock.moveOn(6 * MINUTE_MS);
@@ -344,6 +350,32 @@ describe("a top-up without payment events", () => {
     expect(deaf.checkout.book.payments.size).toBe(payments);
     expect(await deaf.backend.purchaseStore.list(orgId)).toMatchObject([{ state: "expired" }]);
   });
+
+  test.each<[string, string, () => Promise<unknown>]>([
+    ["its rule is turned off", "pur_off", turnOff],
+    ["its purchase ends", "pur_ended", () => expire("pur_ended")],
+  ])(
+    "is not charged if %s while the payment provider is asked for the charge",
+    async (_what, purchaseId, act) => {
+      await deafOrgWithRule();
+      await decide(deaf, purchaseId);
+      deaf.clock.moveOn(MINUTE_MS);
+      const payments = deaf.checkout.book.payments.size;
+      const asked = vi.spyOn(StripeCards.prototype, "findCharge");
+      asked.mockImplementationOnce(async () => {
+        await act();
+        return undefined;
+      });
+      await deaf.billings[0].topUpRound();
+      expect(asked).toHaveBeenCalledOnce();
+      asked.mockRestore();
+      await turnOff();
+      deaf.clock.moveOn(10 * MINUTE_MS);
+      await deaf.billings[0].topUpRound();
+      expect(deaf.checkout.book.payments.size).toBe(payments);
+      expect(await deaf.backend.purchaseStore.list(orgId)).toMatchObject([{ state: "expired" }]);
+    },
+  );
 });
 
 /** A client of the payment provider, as in another process. */

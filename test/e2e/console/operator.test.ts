@@ -171,6 +171,14 @@ describe("an operator", () => {
     });
   });
 
+  test("grants nothing with a reference that the books will give to a purchase", async () => {
+    const route = `POST /api/operator/organizations/${customer.orgId}/grants`;
+    const body = { amount_usd: "5.00", ref: "purchase:pur_unpaid" };
+    const refused = await boss.ask(route, { body });
+    expect([refused.status, textAt(refused.json, "error.field")]).toEqual([400, "ref"]);
+    expect(textAt(refused.json, "error.message")).toContain("for a purchase its ID alone");
+  });
+
   test("replaces the default limits by a contract, and restores them with null", async () => {
     const route = `POST /api/operator/organizations/${customer.orgId}/contract`;
     const limits = async (): Promise<unknown> =>

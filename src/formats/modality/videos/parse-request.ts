@@ -82,7 +82,9 @@ function presentOptions(
     const node = nodes.get(name);
     if (node === undefined || doc.isObject(node) || doc.isArray(node)) continue;
     const value = doc.value(node);
-    options[name] = typeof value === "boolean" ? value : String(value);
+    // The job is stored as JSON, in which PostgreSQL refuses U+0000 and half of a surrogate pair.
+    const storable = String(value).toWellFormed().replaceAll("\0", "\ufffd");
+    options[name] = typeof value === "boolean" ? value : storable;
   }
   return options;
 }

@@ -141,6 +141,11 @@ describe("a provider's answer to a video request", () => {
     expect(bridge.takeOutput()).toBeUndefined();
   });
 
+  test("keeps the options of the request as texts that a database can store as JSON", () => {
+    const { options } = read({ size: "a\u0000b", resolution: "\ud83d", aspect_ratio: 2 });
+    expect(options).toEqual({ size: "a\ufffdb", resolution: "\ufffd", aspect_ratio: "2" });
+  });
+
   test.each<[string, string, boolean]>([
     ["no JSON", "gateway_error", false],
     ['{"id":"..","status":"queued"}', "gateway_error", false],
