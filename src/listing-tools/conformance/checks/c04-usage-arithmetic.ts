@@ -4,11 +4,16 @@ import { chatProbes, writeProse } from "../chat/chat-probes.ts";
 import { type FactProbe, factRows, longFacts } from "../chat/fact-probes.ts";
 import type { Check } from "./check.ts";
 import { decisionUsage } from "../decisions/decision-answers.ts";
-import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
+import { failed, type Finding, passed, warned, chooseWorst } from "../report/finding.ts";
 import { imageUsage } from "../images/image-answers.ts";
 import type { Lab } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
-import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
+import {
+  isServed,
+  type Observation,
+  ProbeNotSent,
+  toUnmeasuredFinding,
+} from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 import { lengthFinding, computePercent } from "../chat/reference-tokens.ts";
 
@@ -22,8 +27,7 @@ export const usageArithmetic: Check = {
 
 async function chatUsage(lab: Lab): Promise<Finding> {
   const once = await lab.ask(chatProbes.measured(lab, 1));
-  if (!isServed(once))
-    return skipped(`the measured text was not answered (${once.status ?? "no answer"})`);
+  if (!isServed(once)) return toUnmeasuredFinding(once);
   if (once.usage === undefined) return failed("an answer reports no usage");
   const again = await lab.ask(chatProbes.measured(lab, 1, ", again"));
   const streamed = await lab.ask(chatProbes.measured(lab, 1, ", stream"));
@@ -42,7 +46,11 @@ async function chatUsage(lab: Lab): Promise<Finding> {
     ...arithmeticFindings(lab.seen()),
     ...lab.seen().map((seen) => outputFinding(lab, seen) ?? dearFinding(lab, seen)),
   ];
-  return chooseWorst(parts, passed("usage adds up, and agrees with itself and with the text"));
+  const measure = perCopy === undefined ? chatProbes.measured(lab, 3) : chatProbes.framed(lab);
+  const last = await lab.ask(measure);
+  const sure = passed("usage adds up, and agrees with itself and with the text");
+  const isMeasured = isServed(last) && last.usage !== undefined;
+  return chooseWorst(parts, isMeasured ? sure : toUnmeasuredFinding(last));
 }
 
 /** Fails an answer whose counts are not integers, do not add up, or have a part above its whole. */

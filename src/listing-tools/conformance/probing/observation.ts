@@ -58,6 +58,12 @@ export function toUnsentFinding({ status, message }: ProbeNotSent, said = messag
   return { status, message: said, ...(status === "skip" && { isUnasked: true }) };
 }
 
+/** A text that is refused is not measured: its listing's billing is not known, and never passes. */
+export function toUnmeasuredFinding({ probe, status }: Observation): Finding {
+  const message = `${probe}: not answered with usage (${status ?? "no answer"})`;
+  return { status: "skip", message, isUnasked: true };
+}
+
 export function describeFailure({ failure }: Observation): string {
   return failure?.refusal.message ?? "";
 }
