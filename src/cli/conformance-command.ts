@@ -10,9 +10,9 @@ import {
 import { basename, join } from "node:path";
 import type { Command } from "commander";
 
-import { readOutbound, renderIssue } from "../app/index.ts";
-import { keyProblems, validateManifest } from "../catalog/index.ts";
-import { formatUsd, isOwnVariable, type MicroUsd, parseUsd } from "../kernel/index.ts";
+import { readOutbound } from "../app/index.ts";
+import { validateManifest } from "../catalog/index.ts";
+import { type Config, formatUsd, type MicroUsd, parseUsd } from "../kernel/index.ts";
 import {
   CHECK_IDS,
   type CheckId,
@@ -44,6 +44,7 @@ import {
 import { onProbes, readUsd, readTimeoutMs, addConformanceWatch } from "./conformance-watch.ts";
 import { isFlaw, showProgress, toVerdicts } from "./conformance-run.ts";
 import { toValues } from "./manifest-init/init-flags.ts";
+import { keyIssue } from "./manifest-init/write-manifest.ts";
 import { untilSignal } from "./run-to-end.ts";
 import { withBackend } from "./with-backend.ts";
 
@@ -83,13 +84,14 @@ async function runConformance(
   flags: Flags,
 ): Promise<CommandAnswer> {
   if (!existsSync(manifest)) throw new UsageFault(`${manifest}: there is no such file`);
+  const config = readConfig(context, flags);
   // The signing key is opened before any probe is paid for: if it cannot be opened, the paid report
   // could not be signed.
   const { sign } = pickTexts(flags);
   const key = sign === undefined ? undefined : openSigningKey(sign);
   const manifestText = readFileSync(manifest, "utf8");
-  const misused = misusedKeys(basename(manifest), manifestText);
-  if (misused.length > 0) return invalid(misused);
+  const misused = findMisusedKey(config, manifest, manifestText);
+  if (misused !== undefined) return invalid([misused]);
   const listings = {
     manifestText,
     file: basename(manifest),
@@ -120,7 +122,7 @@ async function runConformance(
       const outcome = await runSuite({
         ...listings,
         allowPrivateUpstreams: flags["allowPrivate"] === true,
-        outbound: readOutbound(readConfig(context, flags)),
+        outbound: readOutbound(config),
         ...bounds,
         signal,
         onProgress,
@@ -169,15 +171,14 @@ function invalid(problems: readonly string[]): CommandAnswer {
 }
 
 /**
- * Reports manifests whose key variable holds a secret of this program. Otherwise another party's
- * manifest could make the run send that secret to its endpoint.
+ * Reports a manifest whose key variable holds a secret of this program or another provider's key.
+ * Otherwise another party's manifest could make the run send that secret to its endpoint.
  */
-function misusedKeys(file: string, manifestText: string): readonly string[] {
+function findMisusedKey(config: Config, file: string, manifestText: string): string | undefined {
   const verdict = validateManifest(manifestText);
-  if (!verdict.ok) return [];
-  const { manifest } = verdict;
-  const problems = keyProblems([{ file, manifest }], { isOwnVariable, origins: new Map() });
-  return problems.map(renderIssue);
+  if (!verdict.ok) return undefined;
+  const { base_url: baseUrl, api_key_env: apiKeyEnv } = verdict.manifest.endpoint;
+  return apiKeyEnv === undefined ? undefined : keyIssue(config, file, { baseUrl, apiKeyEnv });
 }
 
 async function importReport(

@@ -107,12 +107,27 @@ describe("before any call, the exit code", () => {
       secret,
       /^(?!.*secretword).*DATABASE_URL is a variable of this program/s,
     ],
+    [
+      "a manifest whose key variable the settings give to another address, which is not sent",
+      (text) => text,
+      { TM_PROVIDER_KEY_ORIGINS: "TEST_PROVIDER_KEY=https://api.example.com" },
+      /provider_key_origins gives TEST_PROVIDER_KEY to https:\/\/api\.example\.com only/,
+    ],
   ])("is 3 for %s", async (_name, change, env, message) => {
     folder.writeManifest("first.json", change(readFileSync(manifest, "utf8")));
     const before = calls();
     const { code, stdout } = await run(["--models", "op/model"], env);
     expect(code).toBe(3);
     expect(stdout).toMatch(message);
+    expect(calls()).toBe(before);
+  });
+
+  test("is 3 for a manifest that names the key of another provider of the manifests folder", async () => {
+    folder.writeManifest("owner.json", operatorManifest("https://api.example.com", ["op/owner"]));
+    const before = calls();
+    const { code, stdout } = await run([], { TM_MANIFESTS: folder.manifestsDir });
+    expect(code).toBe(3);
+    expect(stdout).toContain("TEST_PROVIDER_KEY belongs to https://api.example.com, which owner");
     expect(calls()).toBe(before);
   });
 
