@@ -112,7 +112,10 @@ function chooseWorst(codes: ReadonlySet<ExitCode>, isShort: boolean): ExitCode {
 
 async function takeStep(parts: Watch): Promise<Step> {
   const { context, config, backend, log } = parts;
-  const found = watchedListings(context.env, config);
+  const { env, secrets } = context;
+  // A server follows a provider's key in its file, so a run must not fail with the replaced one.
+  secrets.use(secrets.read());
+  const found = watchedListings(env, config, secrets.problems);
   if (!found.ok) {
     log.problem(found.problems.join("; "));
     return { kind: "invalid", waitMs: POLL_MS };

@@ -35,8 +35,12 @@ type WatchedListings =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /** The listings that a server would route now, and private ones whose key is set. */
-export function watchedListings(env: CommandIo["env"], config: Config): WatchedListings {
-  const loaded = loadCatalog({ ...config, env, clock });
+export function watchedListings(
+  env: CommandIo["env"],
+  config: Config,
+  fileProblems: ReadonlyMap<string, string> = new Map(),
+): WatchedListings {
+  const loaded = loadCatalog({ ...config, env, fileProblems, clock });
   if (!loaded.ok) {
     return { ok: false, problems: loaded.issues.map(renderIssue) };
   }

@@ -1,3 +1,6 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { until } from "../support/books.ts";
@@ -219,6 +222,27 @@ test("several watches of one installation run each listing once", async () => {
     expect(await backend.verdictStore.history({ ...LISTING, modelId })).toHaveLength(1);
   }
   expect(watches.map(({ code }) => code)).toEqual([0, 0, 0]);
+});
+
+test("each run of a watch has the key that its file has then, as a server has", async () => {
+  folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
+  const keyFile = join(folder.root, "key");
+  writeFileSync(keyFile, "the-first-key-0123456789\n");
+  // The first call is answered late enough for the file to be replaced meanwhile.
+  simulator.script({ fault: "slow:2000", times: 1 });
+  const before = calls();
+  const keys = { TEST_PROVIDER_KEY: "", TEST_PROVIDER_KEY_FILE: keyFile };
+  const watching = runCommand(args("--once"), { ...env(), ...keys });
+  await until("it asks", () => calls() > before);
+  // The simulated provider refuses a key with this word.
+  writeFileSync(keyFile, "an-invalid-key-0123456789\n");
+  const { code, stdout } = await watching;
+  const runs = eventsIn(stdout).filter(({ event }) => event === "run");
+  expect(runs).toMatchObject([
+    { verdict: "pass", failed: [] },
+    { verdict: "fail", failed: [expect.stringMatching(/^C1 .*own key is refused/)] },
+  ]);
+  expect(code).toBe(1);
 });
 
 test("a watch that a signal ends during a run records nothing, and the next watch runs the listing", async () => {
