@@ -10,7 +10,7 @@ import {
 import { basename, join } from "node:path";
 import type { Command } from "commander";
 
-import { readOutbound } from "../app/index.ts";
+import { parsePublicForm, readOutbound } from "../app/index.ts";
 import { validateManifest } from "../catalog/index.ts";
 import { type Config, formatUsd, type MicroUsd, parseUsd } from "../kernel/index.ts";
 import {
@@ -97,7 +97,7 @@ async function runConformance(
     file: basename(manifest),
     env: context.env,
     clock,
-    decisionsPublicForm: flags["decisionsPublicForm"] === true,
+    decisionsPublicForm: flags["decisionsPublicForm"] === true || isPublic(config, manifestText),
     models: toValues(flags["models"]),
   };
   const bounds = {
@@ -179,6 +179,12 @@ function findMisusedKey(config: Config, file: string, manifestText: string): str
   if (!verdict.ok) return undefined;
   const { base_url: baseUrl, api_key_env: apiKeyEnv } = verdict.manifest.endpoint;
   return apiKeyEnv === undefined ? undefined : keyIssue(config, file, { baseUrl, apiKeyEnv });
+}
+
+/** True if a server with these settings asks the manifest's provider in its public format. */
+function isPublic({ decisionsPublicForm }: Config, manifestText: string): boolean {
+  const verdict = validateManifest(manifestText);
+  return verdict.ok && parsePublicForm(decisionsPublicForm).has(verdict.manifest.provider.id);
 }
 
 async function importReport(

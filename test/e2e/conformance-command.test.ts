@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { at, get } from "../support/ask.ts";
 import { until } from "../support/books.ts";
+import { manifestAt } from "../support/conformance-run.ts";
 import { withGateway } from "../support/gateway.ts";
 import { listenLocally, type LocalServer } from "../support/local-server.ts";
 import {
@@ -180,6 +181,18 @@ test("--models and --checks limit a run to the chosen models and checks", async 
     ["op/a", ["C1", "C7"]],
     ["op/b", ["C1", "C7"]],
   ]);
+});
+
+test("decisions are asked in the public form of the providers for which the settings say so", async () => {
+  const example = "examples/manifests/decisions-gliner.json";
+  const baseUrl = `${gateway.simulator.url}/gli/v1`;
+  folder.writeManifest("first.json", manifestAt({ manifest: example, baseUrl }));
+  const key = { SIMULATOR_KEY: "a-good-key" };
+  const asWritten = await run(["--checks", "C2"], key);
+  expect(asWritten.code).toBe(1);
+  const named = { ...key, TM_DECISIONS_PUBLIC_FORM_PROVIDERS: "other, pioneer" };
+  const { code, stdout } = await run(["--checks", "C2"], named);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("pioneer: pass") });
 });
 
 test("a run that Ctrl-C ends reports what ran, says that it is incomplete, and exits with 2", async () => {
