@@ -93,6 +93,14 @@ test("a changed secret file is read again, and takes effect only when that readi
   expect(secrets.read().changed).toEqual([]);
 });
 
+test("a newline at the end of a variable is no part of its secret, as in a file", () => {
+  const given = { ACME_KEY: "sk-one\n", STRIPE_SECRET_KEY: "sk_two\r\n", TM_PORT: "1\n" };
+  const secrets = new SecretFiles(given);
+  const env = { ...given, ACME_KEY: "sk-one", STRIPE_SECRET_KEY: "sk_two" };
+  expect(secrets.env).toEqual(env);
+  expect(secrets.read().env).toEqual(env);
+});
+
 describe("a setting", () => {
   test("that is secret is read from its file under each of its names", () => {
     for (const name of ["DATABASE_URL", "TM_DATABASE_URL"]) {

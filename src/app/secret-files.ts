@@ -23,10 +23,10 @@ export class SecretFiles {
   #problems: ReadonlyMap<string, string>;
 
   constructor(given: Environment) {
-    this.#given = given;
-    this.#files = collectFiles(given);
-    ({ values: this.#values, problems: this.#problems } = readAll(given, this.#files));
-    const view: Record<string, string | undefined> = { ...given };
+    this.#given = withoutLastNewlines(given);
+    this.#files = collectFiles(this.#given);
+    ({ values: this.#values, problems: this.#problems } = readAll(this.#given, this.#files));
+    const view: Record<string, string | undefined> = { ...this.#given };
     for (const name of this.#files.keys()) {
       const get = (): string | undefined => this.#values.get(name);
       Object.defineProperty(view, name, { get, enumerable: true });
@@ -68,6 +68,16 @@ export class SecretFiles {
 
 function toPairs(name: string, value: string | undefined): readonly [string, string][] {
   return value === undefined ? [] : [[name, value]];
+}
+
+/** A newline at the end is part of no secret: tools that pass on a file's content leave it. */
+function withoutLastNewlines(given: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]): [string, string | undefined] => {
+      if (value?.endsWith("\n") !== true || !mayBeSecret(name)) return [name, value];
+      return [name, value.replace(LAST_NEWLINE, "")];
+    }),
+  );
 }
 
 const SUFFIX = "_FILE";
