@@ -58,7 +58,7 @@ export function toUnsentFinding({ status, message }: ProbeNotSent, said = messag
   return { status, message: said, ...(status === "skip" && { isUnasked: true }) };
 }
 
-/** A text that is refused is not measured: its listing's billing is not known, and never passes. */
+/** The bill of a refused text is not known, so the listing does not pass. */
 export function toUnmeasuredFinding({ probe, status }: Observation): Finding {
   const message = `${probe}: not answered with usage (${status ?? "no answer"})`;
   return { status: "skip", message, isUnasked: true };

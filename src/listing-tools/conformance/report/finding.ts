@@ -34,7 +34,7 @@ export interface Finding {
   readonly isUnreachable?: boolean;
   /**
    * True if a part is not known: the budget was used up, the run ended, probes timed out, or the
-   * provider refused what its billing is measured by.
+   * provider refused the texts by which its bill is measured.
    */
   readonly isUnasked?: boolean;
 }
