@@ -240,9 +240,13 @@ function writeReports(report: ConformanceReport, written: object, flags: Flags):
   if (markdown !== undefined) writeFileSync(markdown, markdownReport(report));
   if (junit !== undefined) writeFileSync(junit, junitReport(report));
   if (evidence === undefined) return;
+  const taken = new Set<string>();
   for (const model of report.models) {
-    const name = `${model.id.replaceAll(/[^\w.-]+/g, "_")}.json`;
-    writeFileSync(join(evidence, name), `${JSON.stringify(model, undefined, 2)}\n`);
+    const plain = model.id.replaceAll(/[^\w.-]+/g, "_");
+    let name = plain;
+    for (let at = 2; taken.has(name); at += 1) name = `${plain}-${at}`;
+    taken.add(name);
+    writeFileSync(join(evidence, `${name}.json`), `${JSON.stringify(model, undefined, 2)}\n`);
   }
 }
 
