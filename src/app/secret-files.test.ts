@@ -23,6 +23,7 @@ describe("a secret in a file", () => {
   test.each([
     ["with a newline at its end", "sk-a b\n", "sk-a b"],
     ["with a Windows line break at its end", "sk-ab\r\n", "sk-ab"],
+    ["with a byte order mark, as some editors write it", "\uFEFFsk-ab\n", /^sk-ab$/],
     ["of the largest size", `${"k".repeat(SECRET_FILE_BYTES_MAX - 1)}\n`, /^k{65535}$/],
   ])("is read from a file %s", (_what, content, text) => {
     const { env, problems } = new SecretFiles({ ACME_KEY_FILE: fileOf(content) });

@@ -70,7 +70,7 @@ function toPairs(name: string, value: string | undefined): readonly [string, str
   return value === undefined ? [] : [[name, value]];
 }
 
-/** A newline at the end is part of no secret: tools that pass on a file's content leave it. */
+/** A last newline is part of no secret: tools that copy a file into a variable may keep it. */
 function withoutLastNewlines(given: Environment): Environment {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]): [string, string | undefined] => {
@@ -125,7 +125,7 @@ function readAll(
 export type SecretText =
   { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 
-/** Reads one line from a file of at most 64 KiB, without the newline at its end. */
+/** Reads one line from a file of at most 64 KiB, without byte order mark and last newline. */
 export function readSecretFile(file: string): SecretText {
   try {
     // Without `O_NONBLOCK`, opening a named pipe would block.
@@ -148,18 +148,23 @@ function readOpened(opened: number): SecretText {
   const bytes = readFileSync(opened);
   const problem = contentProblem(bytes);
   if (problem !== undefined) return { ok: false, problem };
-  return { ok: true, text: bytes.toString("utf8").replace(LAST_NEWLINE, "") };
+  return { ok: true, text: toLine(bytes.toString("utf8")) };
 }
 
 const TOO_LARGE = `is larger than ${SECRET_FILE_BYTES_MAX} bytes`;
 const LAST_NEWLINE = /\r?\n$/;
+
+function toLine(whole: string): string {
+  return whole.replace(/^\uFEFF/, "").replace(LAST_NEWLINE, "");
+}
+
 const CONTROL = /\p{Cc}/u;
 
 function contentProblem(bytes: Buffer): string | undefined {
   if (bytes.length > SECRET_FILE_BYTES_MAX) return TOO_LARGE;
   const whole = bytes.toString("utf8");
   if (!Buffer.from(whole).equals(bytes)) return "is not a text in UTF-8";
-  const text = whole.replace(LAST_NEWLINE, "");
+  const text = toLine(whole);
   if (text === "") return "is empty";
   return CONTROL.test(text) ? "must have one line, without control characters" : undefined;
 }
