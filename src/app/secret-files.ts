@@ -148,23 +148,23 @@ function readOpened(opened: number): SecretText {
   const bytes = readFileSync(opened);
   const problem = contentProblem(bytes);
   if (problem !== undefined) return { ok: false, problem };
-  return { ok: true, text: toLine(bytes.toString("utf8")) };
+  return { ok: true, text: trimLine(bytes.toString("utf8")) };
 }
 
 const TOO_LARGE = `is larger than ${SECRET_FILE_BYTES_MAX} bytes`;
+const BYTE_ORDER_MARK = /^\uFEFF/;
 const LAST_NEWLINE = /\r?\n$/;
-
-function toLine(whole: string): string {
-  return whole.replace(/^\uFEFF/, "").replace(LAST_NEWLINE, "");
-}
-
 const CONTROL = /\p{Cc}/u;
+
+function trimLine(text: string): string {
+  return text.replace(BYTE_ORDER_MARK, "").replace(LAST_NEWLINE, "");
+}
 
 function contentProblem(bytes: Buffer): string | undefined {
   if (bytes.length > SECRET_FILE_BYTES_MAX) return TOO_LARGE;
   const whole = bytes.toString("utf8");
   if (!Buffer.from(whole).equals(bytes)) return "is not a text in UTF-8";
-  const text = toLine(whole);
+  const text = trimLine(whole);
   if (text === "") return "is empty";
   return CONTROL.test(text) ? "must have one line, without control characters" : undefined;
 }

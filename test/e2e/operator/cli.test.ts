@@ -97,12 +97,12 @@ describe("on the database of a running server", () => {
     expect(await create("A\u202eB")).toContain("without characters that are not seen");
   });
 
-  test("statement show names a console that listens on IPv6 by an address of a browser", async () => {
+  test("statement show names a console that listens on IPv6 by an address that browsers take", async () => {
     const ofOrg = ["--org", orgId];
     const { json } = await run("statement", "list", ...ofOrg);
     const show = ["statement", "show", String(at(json, "data", 0, "month")), ...ofOrg];
-    const console = { ...env(), TM_HOST: "::", TM_CONSOLE_PORT: "8081" };
-    const shown = await jsonCommand(show, console);
+    const listening = { ...env(), TM_HOST: "::", TM_CONSOLE_PORT: "8081" };
+    const shown = await jsonCommand(show, listening);
     expect(shown.json["issuer"]).toMatchObject({ url: "http://[::1]:8081" });
   });
 
