@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 
 import { toExitCode, PROBE_TIMEOUT_MS } from "../listing-tools/index.ts";
-import { isStoreFault, microUsd, type MicroUsd } from "../kernel/index.ts";
+import { isStoreFault, microUsd, type MicroUsd, toReason } from "../kernel/index.ts";
 import { dueListings, type WatchSession } from "../gateway/index.ts";
 import {
   answering,
@@ -110,12 +110,25 @@ function chooseWorst(codes: ReadonlySet<ExitCode>, isShort: boolean): ExitCode {
   return isShort || codes.has(2) ? 2 : 0;
 }
 
+/** A manifest may vanish between the listing of its folder and its reading. */
+function readListings(
+  ...from: Parameters<typeof watchedListings>
+): ReturnType<typeof watchedListings> {
+  try {
+    return watchedListings(...from);
+  } catch (fault) {
+    const { syscall } = fault as NodeJS.ErrnoException;
+    if (syscall === undefined) throw fault;
+    return { ok: false, problems: [toReason(fault)] };
+  }
+}
+
 async function takeStep(parts: Watch): Promise<Step> {
   const { context, config, backend, log } = parts;
   const { env, secrets } = context;
   // A server follows a provider's key in its file, so a run must not fail with the replaced one.
   secrets.use(secrets.read());
-  const found = watchedListings(env, config, secrets.problems);
+  const found = readListings(env, config, secrets.problems);
   if (!found.ok) {
     log.problem(found.problems.join("; "));
     return { kind: "invalid", waitMs: POLL_MS };

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -164,6 +164,17 @@ describe("watch --once", () => {
     });
     expect(calls()).toBe(before);
   });
+});
+
+test("a manifest that vanishes before it is read is a problem of its step, and not the end", async () => {
+  // The link's target vanished, so the folder lists a file that cannot be read.
+  symlinkSync(join(folder.root, "gone.json"), join(folder.manifestsDir, "gone.json"));
+  const { code, events, stderr } = await once();
+  expect(events[0]).toMatchObject({
+    event: "problem",
+    message: expect.stringContaining("gone.json"),
+  });
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.not.stringContaining("gone.json") });
 });
 
 describe("the budget of an interval", () => {
