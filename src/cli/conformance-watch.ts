@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 
 import { toExitCode, PROBE_TIMEOUT_MS } from "../listing-tools/index.ts";
+import type { KeyOwners } from "../catalog/index.ts";
 import { isStoreFault, microUsd, type MicroUsd, toReason } from "../kernel/index.ts";
 import { dueListings, type WatchSession } from "../gateway/index.ts";
 import {
@@ -24,6 +25,7 @@ import {
   runWatched,
   type Watch,
   type WatchedListing,
+  type WatchedListings,
   watchedListings,
   WatchLog,
 } from "./watched-run.ts";
@@ -88,8 +90,11 @@ type Step =
 async function watchUntilEnd(parts: Watch, isOnce: boolean): Promise<ExitCode> {
   const { signal, log } = parts;
   const codes = new Set<ExitCode>();
+  let keyOwners: KeyOwners = new Map();
   while (!signal.aborted) {
-    const step = await takeStep(parts);
+    const found = readListings(parts, keyOwners);
+    if (found.ok) ({ keyOwners } = found);
+    const step = await takeStep(parts, found);
     if (step.kind === "ran") {
       codes.add(step.exitCode);
       continue;
@@ -110,25 +115,24 @@ function chooseWorst(codes: ReadonlySet<ExitCode>, isShort: boolean): ExitCode {
   return isShort || codes.has(2) ? 2 : 0;
 }
 
-/** A manifest may vanish between the listing of its folder and its reading. */
+/** Follows the files of manifests and keys as a server does. */
 function readListings(
-  ...from: Parameters<typeof watchedListings>
-): ReturnType<typeof watchedListings> {
+  { context: { env, secrets }, config }: Watch,
+  keyOwners: KeyOwners,
+): WatchedListings {
+  secrets.use(secrets.read());
   try {
-    return watchedListings(...from);
+    return watchedListings(env, config, { fileProblems: secrets.problems, keyOwners });
   } catch (fault) {
+    // A manifest may vanish between the listing of its folder and its reading.
     const { syscall } = fault as NodeJS.ErrnoException;
     if (syscall === undefined) throw fault;
     return { ok: false, problems: [toReason(fault)] };
   }
 }
 
-async function takeStep(parts: Watch): Promise<Step> {
-  const { context, config, backend, log } = parts;
-  const { env, secrets } = context;
-  // A server follows a provider's key in its file, so a run must not fail with the replaced one.
-  secrets.use(secrets.read());
-  const found = readListings(env, config, secrets.problems);
+async function takeStep(parts: Watch, found: WatchedListings): Promise<Step> {
+  const { backend, log } = parts;
   if (!found.ok) {
     log.problem(found.problems.join("; "));
     return { kind: "invalid", waitMs: POLL_MS };

@@ -256,6 +256,21 @@ test("each run of a watch has the key that its file has then, as a server has", 
   expect(code).toBe(1);
 });
 
+test("a new manifest takes over no key from another provider during a watch", async () => {
+  folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
+  // The first call is answered late enough for the manifest to be written meanwhile.
+  simulator.script({ fault: "slow:2000", times: 1 });
+  const before = calls();
+  const watching = once();
+  await until("it asks", () => calls() > before);
+  const elsewhere = simulator.url.replace("127.0.0.1", "localhost");
+  const taker = JSON.stringify(operatorManifest(elsewhere, ["op/c"]));
+  folder.writeManifest("a-taker.json", taker.replaceAll('"operated"', '"taker"'));
+  const { runs } = await watching;
+  const checked = runs.map(({ provider, model }) => `${String(provider)} ${String(model)}`);
+  expect(checked.toSorted()).toEqual(["operated op/a", "operated op/b"]);
+});
+
 test("a watch that a signal ends during a run records nothing, and the next watch runs the listing", async () => {
   simulator.script({ fault: "hang:headers" });
   const before = calls();
