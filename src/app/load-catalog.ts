@@ -78,7 +78,7 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   if (unread.length > 0) return { ok: false, issues: unread };
   const reachable = parsed.manifests.filter((each) => mayBeReached(each, sources));
   const leftOut = parsed.manifests.filter((each) => !mayBeReached(each, sources));
-  const publicForm = new Set((sources.decisionsPublicForm ?? "").split(",").map((id) => id.trim()));
+  const publicForm = parsePublicForm(sources.decisionsPublicForm ?? "");
   const nowMs = sources.clock.nowMs();
   const outcome = compileCatalog({
     manifests: reachable,
@@ -98,6 +98,11 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   if (!outcome.ok) return outcome;
   const settlementTerms = new Map(parsed.manifests.map(toTermsEntry));
   return { ...outcome, settlementTerms, leftOut: leftOut.map((each) => each.file) };
+}
+
+/** The ids of the providers that get decision requests in their public format. */
+export function parsePublicForm(ids: string): ReadonlySet<string> {
+  return new Set(ids.split(",").map((id) => id.trim()));
 }
 
 export function readSettlementTerms(

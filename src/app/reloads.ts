@@ -6,7 +6,7 @@ import {
   type Catalog,
   type CatalogHolder,
   type KeyOwners,
-  nextPricesMs,
+  nextBuildMs,
   priceJumps,
 } from "../catalog/index.ts";
 import { openKeyVault } from "../gateway/index.ts";
@@ -75,7 +75,7 @@ export class Reloads {
     this.#enqueue({ isAsked: true });
   }
 
-  /** Reloads if a file changes or `nextPricesMs` is reached, even if that was during the start. */
+  /** Reloads if a file changes or `nextBuildMs` is reached, even if that was during the start. */
   watch(): void {
     const { settings, secrets, config } = this.#parts.options;
     const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
@@ -90,7 +90,7 @@ export class Reloads {
   #due(): string {
     const { options, holder } = this.#parts;
     const nowMs = options.clock.nowMs();
-    const isDue = this.#isBroken || nextPricesMs(holder.current) <= nowMs;
+    const isDue = this.#isBroken || nextBuildMs(holder.current) <= nowMs;
     return isDue ? String(Math.floor(nowMs / RETRY_MS)) : "";
   }
 

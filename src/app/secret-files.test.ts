@@ -23,6 +23,7 @@ describe("a secret in a file", () => {
   test.each([
     ["with a newline at its end", "sk-a b\n", "sk-a b"],
     ["with a Windows line break at its end", "sk-ab\r\n", "sk-ab"],
+    ["with a byte order mark, as some editors write it", "\uFEFFsk-ab\n", /^sk-ab$/],
     ["of the largest size", `${"k".repeat(SECRET_FILE_BYTES_MAX - 1)}\n`, /^k{65535}$/],
   ])("is read from a file %s", (_what, content, text) => {
     const { env, problems } = new SecretFiles({ ACME_KEY_FILE: fileOf(content) });
@@ -91,6 +92,14 @@ test("a changed secret file is read again, and takes effect only when that readi
   secrets.use(reading);
   expect([secrets.env["ACME_KEY"], secrets.env["OTHER_KEY"]]).toEqual(["sk-second", "sk-other-1"]);
   expect(secrets.read().changed).toEqual([]);
+});
+
+test("a newline at the end of a variable is no part of its secret, as in a file", () => {
+  const given = { ACME_KEY: "sk-one\n", STRIPE_SECRET_KEY: "sk_two\r\n", TM_PORT: "1\n" };
+  const secrets = new SecretFiles(given);
+  const env = { ...given, ACME_KEY: "sk-one", STRIPE_SECRET_KEY: "sk_two" };
+  expect(secrets.env).toEqual(env);
+  expect(secrets.read().env).toEqual(env);
 });
 
 describe("a setting", () => {

@@ -23,10 +23,10 @@ export class SecretFiles {
   #problems: ReadonlyMap<string, string>;
 
   constructor(given: Environment) {
-    this.#given = given;
-    this.#files = collectFiles(given);
-    ({ values: this.#values, problems: this.#problems } = readAll(given, this.#files));
-    const view: Record<string, string | undefined> = { ...given };
+    this.#given = withoutLastNewlines(given);
+    this.#files = collectFiles(this.#given);
+    ({ values: this.#values, problems: this.#problems } = readAll(this.#given, this.#files));
+    const view: Record<string, string | undefined> = { ...this.#given };
     for (const name of this.#files.keys()) {
       const get = (): string | undefined => this.#values.get(name);
       Object.defineProperty(view, name, { get, enumerable: true });
@@ -68,6 +68,16 @@ export class SecretFiles {
 
 function toPairs(name: string, value: string | undefined): readonly [string, string][] {
   return value === undefined ? [] : [[name, value]];
+}
+
+/** A last newline is part of no secret: tools that copy a file into a variable may keep it. */
+function withoutLastNewlines(given: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]): [string, string | undefined] => {
+      if (value?.endsWith("\n") !== true || !mayBeSecret(name)) return [name, value];
+      return [name, value.replace(LAST_NEWLINE, "")];
+    }),
+  );
 }
 
 const SUFFIX = "_FILE";
@@ -115,7 +125,7 @@ function readAll(
 export type SecretText =
   { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 
-/** Reads one line from a file of at most 64 KiB, without the newline at its end. */
+/** Reads one line from a file of at most 64 KiB, without byte order mark and last newline. */
 export function readSecretFile(file: string): SecretText {
   try {
     // Without `O_NONBLOCK`, opening a named pipe would block.
@@ -138,18 +148,23 @@ function readOpened(opened: number): SecretText {
   const bytes = readFileSync(opened);
   const problem = contentProblem(bytes);
   if (problem !== undefined) return { ok: false, problem };
-  return { ok: true, text: bytes.toString("utf8").replace(LAST_NEWLINE, "") };
+  return { ok: true, text: trimLine(bytes.toString("utf8")) };
 }
 
 const TOO_LARGE = `is larger than ${SECRET_FILE_BYTES_MAX} bytes`;
+const BYTE_ORDER_MARK = /^\uFEFF/;
 const LAST_NEWLINE = /\r?\n$/;
 const CONTROL = /\p{Cc}/u;
+
+function trimLine(text: string): string {
+  return text.replace(BYTE_ORDER_MARK, "").replace(LAST_NEWLINE, "");
+}
 
 function contentProblem(bytes: Buffer): string | undefined {
   if (bytes.length > SECRET_FILE_BYTES_MAX) return TOO_LARGE;
   const whole = bytes.toString("utf8");
   if (!Buffer.from(whole).equals(bytes)) return "is not a text in UTF-8";
-  const text = whole.replace(LAST_NEWLINE, "");
+  const text = trimLine(whole);
   if (text === "") return "is empty";
   return CONTROL.test(text) ? "must have one line, without control characters" : undefined;
 }

@@ -133,6 +133,8 @@ export interface Deployment {
   readonly datedPrices?: readonly DatedPrices[];
   /** When and how the prices were last checked; absent: unknown. */
   readonly checked?: CheckedPrices;
+  /** End of its `deprecation_date`, in ms since 1970, after which a build leaves it out. */
+  readonly endsMs?: number;
   /** SKUs without their own price, which cost as much as prompt or completion; absent: none. */
   readonly defaultedSkus?: readonly PricedSku[];
   readonly inputModalities: ReadonlySet<InputModality>;

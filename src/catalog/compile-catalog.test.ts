@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ManifestFile } from "./catalog-input.ts";
 import type { Deployment } from "./catalog.ts";
 import { compileCatalog, type CatalogInput } from "./compile-catalog.ts";
+import { nextBuildMs } from "./deployment-copy.ts";
 import {
   compileFiles,
   edited,
@@ -258,6 +259,14 @@ describe("a listing that is not routed", () => {
     expect(dayAfter.catalog).toMatchObject({ models: [], deployments: [] });
     expect(dayAfter.notes).toMatchObject([{ deploymentId: "acme/m", reason: "past_dated" }]);
     expect(dayAfter.catalog.buildId).not.toBe(onTheDay.catalog.buildId);
+  });
+
+  test("is due to be left out when its last day ends, so that no instance sells it longer", () => {
+    const edits = { "/models/0/deprecation_date": "2026-11-20" };
+    const { catalog } = compiled([writeManifest("acme", edits)]);
+    expect(nextBuildMs(catalog)).toBe(Date.parse("2026-11-21"));
+    const dayAfter = compiled([writeManifest("acme", edits)], { today: "2026-11-21" });
+    expect(nextBuildMs(dayAfter.catalog)).toBe(Infinity);
   });
 });
 

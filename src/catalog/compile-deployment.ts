@@ -14,9 +14,10 @@ import type {
   ManifestDescriptor,
   ManifestListingTerms,
   ManifestModel,
+  ManifestPriceCardLine,
 } from "./manifest/index.ts";
 import { pricesAt } from "./deployment-copy.ts";
-import { computeAge, isOlderThan } from "./price-notes.ts";
+import { computeAge, endOfDay, isOlderThan } from "./price-notes.ts";
 import { compileDatedPrices } from "./price-sheet.ts";
 import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 
@@ -74,11 +75,7 @@ export function compileDeployment(
     supportedParameters: compileParameters(model),
     imagesPath: endpoint.images_path ?? "/images/generations",
     videosPath: endpoint.videos_path ?? "/videos",
-    priceCard: (model.price_card ?? []).map(
-      ({ unit, cost_usd: costUsd, billable, variant }): PriceCardLine => {
-        return { unit, costUsd, ...defined({ billable, variant }) };
-      },
-    ),
+    priceCard: (model.price_card ?? []).map(toPriceCardLine),
     capacity,
     pool: ownPool({ id, modality, capacity }, provider.listing === "private"),
     settlement: { mode: settlement.mode, interval: settlement.interval },
@@ -90,6 +87,7 @@ export function compileDeployment(
       defaultedSkus: defaultedSkus.length > 0 ? defaultedSkus : undefined,
       datedPrices: dated.length > 1 ? dated : undefined,
       checked,
+      endsMs: model.deprecation_date === undefined ? undefined : endOfDay(model.deprecation_date),
       contextLength: model.context_length,
       maxOutputTokens: model.max_output_tokens,
       imageTokens: toImageTokens(terms?.image_tokens),
@@ -101,6 +99,15 @@ export function compileDeployment(
       notReady,
     }),
   };
+}
+
+function toPriceCardLine({
+  unit,
+  cost_usd: costUsd,
+  billable,
+  variant,
+}: ManifestPriceCardLine): PriceCardLine {
+  return { unit, costUsd, ...defined({ billable, variant }) };
 }
 
 function toImageTokens(

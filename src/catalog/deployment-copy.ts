@@ -102,13 +102,14 @@ export function comingPrices({ datedPrices = [], prices }: Deployment): readonly
 
 /**
  * When the catalog must be rebuilt, in ms since 1970: when a price or the age of a check changes,
- * or a listing becomes too old to be routed. Infinity: never.
+ * or a listing ends or becomes too old to be routed. Infinity: never.
  */
-export function nextPricesMs({ deployments }: Catalog): number {
+export function nextBuildMs({ deployments }: Catalog): number {
   return Math.min(
     ...deployments.flatMap((each) => [
       comingPrices(each)[0]?.fromMs ?? Infinity,
       each.checked?.ageUntilMs ?? Infinity,
+      each.endsMs ?? Infinity,
     ]),
   );
 }

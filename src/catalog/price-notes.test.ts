@@ -7,7 +7,7 @@ import {
   manifestFile,
   textManifest,
 } from "../../test/fixtures/manifest/samples.ts";
-import { nextPricesMs } from "./deployment-copy.ts";
+import { nextBuildMs } from "./deployment-copy.ts";
 import { computeAge, staleListings } from "./price-notes.ts";
 
 const NOW_MS = Date.parse("2026-11-23T23:59:59Z");
@@ -82,7 +82,8 @@ describe("a compiled catalog", () => {
   });
 
   test("is due to be built again when the age of a price check ends", () => {
-    expect(nextPricesMs(compiled("2026-10-09"))).toBe(Date.parse("2026-11-24"));
-    expect(nextPricesMs(compiled("2026-08-01"))).toBe(Infinity);
+    expect(nextBuildMs(compiled("2026-10-09"))).toBe(Date.parse("2026-11-24"));
+    // The other listing of the sample ends on 2031-12-31.
+    expect(nextBuildMs(compiled("2026-08-01"))).toBe(Date.parse("2032-01-01"));
   });
 });

@@ -99,7 +99,11 @@ export function isOlderThan(on: string, days: number, nowMs: number): boolean {
 }
 
 function addDays(on: string, days: number): number {
-  return Date.parse(`${on}T00:00:00Z`) + (days + 1) * DAY_MS;
+  return endOfDay(on) + days * DAY_MS;
+}
+
+export function endOfDay(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`) + DAY_MS;
 }
 
 /** The age of a check, and when it changes or the listing becomes too old to be routed. */

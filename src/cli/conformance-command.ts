@@ -10,9 +10,9 @@ import {
 import { basename, join } from "node:path";
 import type { Command } from "commander";
 
-import { readOutbound, renderIssue } from "../app/index.ts";
-import { keyProblems, validateManifest } from "../catalog/index.ts";
-import { formatUsd, isOwnVariable, type MicroUsd, parseUsd } from "../kernel/index.ts";
+import { parsePublicForm, readOutbound } from "../app/index.ts";
+import { validateManifest } from "../catalog/index.ts";
+import { type Config, formatUsd, type MicroUsd, parseUsd } from "../kernel/index.ts";
 import {
   CHECK_IDS,
   type CheckId,
@@ -44,6 +44,7 @@ import {
 import { onProbes, readUsd, readTimeoutMs, addConformanceWatch } from "./conformance-watch.ts";
 import { isFlaw, showProgress, toVerdicts } from "./conformance-run.ts";
 import { toValues } from "./manifest-init/init-flags.ts";
+import { keyIssue } from "./manifest-init/write-manifest.ts";
 import { untilSignal } from "./run-to-end.ts";
 import { withBackend } from "./with-backend.ts";
 
@@ -83,19 +84,20 @@ async function runConformance(
   flags: Flags,
 ): Promise<CommandAnswer> {
   if (!existsSync(manifest)) throw new UsageFault(`${manifest}: there is no such file`);
+  const config = readConfig(context, flags);
   // The signing key is opened before any probe is paid for: if it cannot be opened, the paid report
   // could not be signed.
   const { sign } = pickTexts(flags);
   const key = sign === undefined ? undefined : openSigningKey(sign);
   const manifestText = readFileSync(manifest, "utf8");
-  const misused = misusedKeys(basename(manifest), manifestText);
-  if (misused.length > 0) return invalid(misused);
+  const misused = findMisusedKey(config, manifest, manifestText);
+  if (misused !== undefined) return invalid([misused]);
   const listings = {
     manifestText,
     file: basename(manifest),
     env: context.env,
     clock,
-    decisionsPublicForm: flags["decisionsPublicForm"] === true,
+    decisionsPublicForm: flags["decisionsPublicForm"] === true || isPublic(config, manifestText),
     models: toValues(flags["models"]),
   };
   const bounds = {
@@ -120,7 +122,7 @@ async function runConformance(
       const outcome = await runSuite({
         ...listings,
         allowPrivateUpstreams: flags["allowPrivate"] === true,
-        outbound: readOutbound(readConfig(context, flags)),
+        outbound: readOutbound(config),
         ...bounds,
         signal,
         onProgress,
@@ -169,15 +171,20 @@ function invalid(problems: readonly string[]): CommandAnswer {
 }
 
 /**
- * Reports manifests whose key variable holds a secret of this program. Otherwise another party's
- * manifest could make the run send that secret to its endpoint.
+ * Reports a manifest whose key variable holds a secret of this program or another provider's key.
+ * Otherwise another party's manifest could make the run send that secret to its endpoint.
  */
-function misusedKeys(file: string, manifestText: string): readonly string[] {
+function findMisusedKey(config: Config, file: string, manifestText: string): string | undefined {
   const verdict = validateManifest(manifestText);
-  if (!verdict.ok) return [];
-  const { manifest } = verdict;
-  const problems = keyProblems([{ file, manifest }], { isOwnVariable, origins: new Map() });
-  return problems.map(renderIssue);
+  if (!verdict.ok) return undefined;
+  const { base_url: baseUrl, api_key_env: apiKeyEnv } = verdict.manifest.endpoint;
+  return apiKeyEnv === undefined ? undefined : keyIssue(config, file, { baseUrl, apiKeyEnv });
+}
+
+/** True if a server with these settings asks the manifest's provider in its public format. */
+function isPublic({ decisionsPublicForm }: Config, manifestText: string): boolean {
+  const verdict = validateManifest(manifestText);
+  return verdict.ok && parsePublicForm(decisionsPublicForm).has(verdict.manifest.provider.id);
 }
 
 async function importReport(
@@ -242,9 +249,13 @@ function writeReports(report: ConformanceReport, written: object, flags: Flags):
   if (markdown !== undefined) writeFileSync(markdown, markdownReport(report));
   if (junit !== undefined) writeFileSync(junit, junitReport(report));
   if (evidence === undefined) return;
+  const taken = new Set<string>();
   for (const model of report.models) {
-    const name = `${model.id.replaceAll(/[^\w.-]+/g, "_")}.json`;
-    writeFileSync(join(evidence, name), `${JSON.stringify(model, undefined, 2)}\n`);
+    const plain = model.id.replaceAll(/[^\w.-]+/g, "_");
+    let name = plain;
+    for (let at = 2; taken.has(name); at += 1) name = `${plain}-${at}`;
+    taken.add(name);
+    writeFileSync(join(evidence, `${name}.json`), `${JSON.stringify(model, undefined, 2)}\n`);
   }
 }
 

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 
 import { toExitCode, PROBE_TIMEOUT_MS } from "../listing-tools/index.ts";
-import { isStoreFault, microUsd, type MicroUsd } from "../kernel/index.ts";
+import type { KeyOwners } from "../catalog/index.ts";
+import { isStoreFault, microUsd, type MicroUsd, toReason } from "../kernel/index.ts";
 import { dueListings, type WatchSession } from "../gateway/index.ts";
 import {
   answering,
@@ -24,6 +25,7 @@ import {
   runWatched,
   type Watch,
   type WatchedListing,
+  type WatchedListings,
   watchedListings,
   WatchLog,
 } from "./watched-run.ts";
@@ -88,8 +90,11 @@ type Step =
 async function watchUntilEnd(parts: Watch, isOnce: boolean): Promise<ExitCode> {
   const { signal, log } = parts;
   const codes = new Set<ExitCode>();
+  let keyOwners: KeyOwners = new Map();
   while (!signal.aborted) {
-    const step = await takeStep(parts);
+    const found = readListings(parts, keyOwners);
+    if (found.ok) ({ keyOwners } = found);
+    const step = await takeStep(parts, found);
     if (step.kind === "ran") {
       codes.add(step.exitCode);
       continue;
@@ -110,9 +115,24 @@ function chooseWorst(codes: ReadonlySet<ExitCode>, isShort: boolean): ExitCode {
   return isShort || codes.has(2) ? 2 : 0;
 }
 
-async function takeStep(parts: Watch): Promise<Step> {
-  const { context, config, backend, log } = parts;
-  const found = watchedListings(context.env, config);
+/** Follows the files of manifests and keys as a server does. */
+function readListings(
+  { context: { env, secrets }, config }: Watch,
+  keyOwners: KeyOwners,
+): WatchedListings {
+  secrets.use(secrets.read());
+  try {
+    return watchedListings(env, config, { fileProblems: secrets.problems, keyOwners });
+  } catch (fault) {
+    // A manifest may vanish between the listing of its folder and its reading.
+    const { syscall } = fault as NodeJS.ErrnoException;
+    if (syscall === undefined) throw fault;
+    return { ok: false, problems: [toReason(fault)] };
+  }
+}
+
+async function takeStep(parts: Watch, found: WatchedListings): Promise<Step> {
+  const { backend, log } = parts;
   if (!found.ok) {
     log.problem(found.problems.join("; "));
     return { kind: "invalid", waitMs: POLL_MS };

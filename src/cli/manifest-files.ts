@@ -47,7 +47,8 @@ export function listManifestFiles(folder: string): readonly string[] {
 /** Undefined for a broken file, which must not stop the search for another provider's manifest. */
 function readProviderId(file: string): string | undefined {
   try {
-    const { provider } = JSON.parse(readText(file)) as { provider?: { id?: string } };
+    const text = readText(file).replace(/^\uFEFF/, "");
+    const { provider } = JSON.parse(text) as { provider?: { id?: string } };
     return provider?.id;
   } catch {
     return undefined;

@@ -21,7 +21,13 @@ import {
   parseManifestFiles,
 } from "../catalog/index.ts";
 import type { CommandDeps } from "../account/index.ts";
-import { clock, type CommandContext, type Flags, UsageFault } from "./command-context.ts";
+import {
+  clock,
+  type CommandContext,
+  type Flags,
+  reachableHost,
+  UsageFault,
+} from "./command-context.ts";
 import type { Config } from "../kernel/index.ts";
 
 /** The manifests are read when an operation first needs them. */
@@ -55,7 +61,8 @@ export function openOperationDeps(
     catalog,
     clock,
     config,
-    consoleUrl: () => config.consoleUrl || `http://${config.host}:${config.consolePort}`,
+    consoleUrl: () =>
+      config.consoleUrl || `http://${reachableHost(config.host)}:${config.consolePort}`,
     connections: backend.connectionStore,
     vault,
     checkConnection: async (connection) =>

@@ -3,7 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { runSuite, type SuiteOptions, type Verdict } from "../listing-tools/index.ts";
-import { type Backend, listJsonFiles, loadCatalog, renderIssue } from "../app/index.ts";
+import {
+  type Backend,
+  type CatalogSources,
+  listJsonFiles,
+  loadCatalog,
+  renderIssue,
+} from "../app/index.ts";
 import {
   type ChangedBy,
   type Config,
@@ -20,7 +26,7 @@ import type {
 } from "../gateway/index.ts";
 import { clock, type CommandContext, type CommandIo } from "./command-context.ts";
 import { isFlaw, modelSuite, toVerdicts } from "./conformance-run.ts";
-import type { Deployment } from "../catalog/index.ts";
+import type { Deployment, KeyOwners } from "../catalog/index.ts";
 
 /** A listing that customers can reach, with the manifest against which it is checked. */
 export interface WatchedListing extends VerifiedListing {
@@ -30,13 +36,21 @@ export interface WatchedListing extends VerifiedListing {
   readonly decisionsPublicForm: boolean;
 }
 
-type WatchedListings =
-  | { readonly ok: true; readonly listings: readonly WatchedListing[] }
+export type WatchedListings =
+  | {
+      readonly ok: true;
+      readonly listings: readonly WatchedListing[];
+      readonly keyOwners: KeyOwners;
+    }
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /** The listings that a server would route now, and private ones whose key is set. */
-export function watchedListings(env: CommandIo["env"], config: Config): WatchedListings {
-  const loaded = loadCatalog({ ...config, env, clock });
+export function watchedListings(
+  env: CommandIo["env"],
+  config: Config,
+  more: Pick<CatalogSources, "fileProblems" | "keyOwners"> = {},
+): WatchedListings {
+  const loaded = loadCatalog({ ...config, env, ...more, clock });
   if (!loaded.ok) {
     return { ok: false, problems: loaded.issues.map(renderIssue) };
   }
@@ -51,7 +65,7 @@ export function watchedListings(env: CommandIo["env"], config: Config): WatchedL
     const ids = { providerId, modelId, upstreamModelId, manifestSha256 };
     return [{ ...ids, decisionsPublicForm, ...manifest }];
   });
-  return { ok: true, listings };
+  return { ok: true, listings, keyOwners: loaded.keyOwners };
 }
 
 function isReachable({ notReady, apiKeyEnv }: Deployment, env: CommandIo["env"]): boolean {

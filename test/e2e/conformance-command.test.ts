@@ -10,6 +10,7 @@ import { signReport } from "../../src/listing-tools/conformance/report/signed-re
 import { at, get } from "../support/ask.ts";
 import { until } from "../support/books.ts";
 import { reportOf } from "../support/conformance-reports.ts";
+import { manifestAt } from "../support/conformance-run.ts";
 import { withGateway } from "../support/gateway.ts";
 import { listenLocally, type LocalServer } from "../support/local-server.ts";
 import {
@@ -110,12 +111,27 @@ describe("before any call, the exit code", () => {
       secret,
       /^(?!.*secretword).*DATABASE_URL is a variable of this program/s,
     ],
+    [
+      "a manifest whose key variable the settings give to another address, which is not sent",
+      (text) => text,
+      { TM_PROVIDER_KEY_ORIGINS: "TEST_PROVIDER_KEY=https://api.example.com" },
+      /provider_key_origins gives TEST_PROVIDER_KEY to https:\/\/api\.example\.com only/,
+    ],
   ])("is 3 for %s", async (_name, change, env, message) => {
     folder.writeManifest("first.json", change(readFileSync(manifest, "utf8")));
     const before = calls();
     const { code, stdout } = await run(["--models", "op/model"], env);
     expect(code).toBe(3);
     expect(stdout).toMatch(message);
+    expect(calls()).toBe(before);
+  });
+
+  test("is 3 for a manifest that names the key of another provider of the manifests folder", async () => {
+    folder.writeManifest("owner.json", operatorManifest("https://api.example.com", ["op/owner"]));
+    const before = calls();
+    const { code, stdout } = await run([], { TM_MANIFESTS: folder.manifestsDir });
+    expect(code).toBe(3);
+    expect(stdout).toContain("TEST_PROVIDER_KEY belongs to https://api.example.com, which owner");
     expect(calls()).toBe(before);
   });
 
@@ -168,6 +184,18 @@ test("--models and --checks limit a run to the chosen models and checks", async 
     ["op/a", ["C1", "C7"]],
     ["op/b", ["C1", "C7"]],
   ]);
+});
+
+test("decisions are asked in the public form of the providers for which the settings say so", async () => {
+  const example = "examples/manifests/decisions-gliner.json";
+  const baseUrl = `${gateway.simulator.url}/gli/v1`;
+  folder.writeManifest("first.json", manifestAt({ manifest: example, baseUrl }));
+  const key = { SIMULATOR_KEY: "a-good-key" };
+  const asWritten = await run(["--checks", "C2"], key);
+  expect(asWritten.code).toBe(1);
+  const named = { ...key, TM_DECISIONS_PUBLIC_FORM_PROVIDERS: "other, pioneer" };
+  const { code, stdout } = await run(["--checks", "C2"], named);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("pioneer: pass") });
 });
 
 test("a run that Ctrl-C ends reports what ran, says that it is incomplete, and exits with 2", async () => {
@@ -272,6 +300,16 @@ test("a failed check is exit code 1, and is reported in text, JSON, Markdown, JU
   expect(everything).toHaveLength(5);
   const key = OPERATOR_ENV["TEST_PROVIDER_KEY"] ?? "no key";
   expect(everything.filter((text) => text.includes(key))).toEqual([]);
+});
+
+test("the evidence of each model has a file of its own, although two ids give one file name", async () => {
+  list("op/a", "op_a");
+  const evidence = inFolder("alike");
+  await run(["--checks", "C1", "--evidence", evidence]);
+  const kept = readdirSync(evidence).map((name): unknown =>
+    at(JSON.parse(readFileSync(join(evidence, name), "utf8")), "id"),
+  );
+  expect(kept.toSorted()).toEqual(["op/a", "op_a"]);
 });
 
 describe("stored verdicts", () => {

@@ -1,3 +1,6 @@
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { until } from "../support/books.ts";
@@ -163,6 +166,17 @@ describe("watch --once", () => {
   });
 });
 
+test("a manifest that vanishes before it is read is a problem of its step, and not the end", async () => {
+  // The link's target vanished, so the folder lists a file that cannot be read.
+  symlinkSync(join(folder.root, "gone.json"), join(folder.manifestsDir, "gone.json"));
+  const { code, events, stderr } = await once();
+  expect(events[0]).toMatchObject({
+    event: "problem",
+    message: expect.stringContaining("gone.json"),
+  });
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.not.stringContaining("gone.json") });
+});
+
 describe("the budget of an interval", () => {
   test("is not exceeded: listings that are due wait, and the log says so", async () => {
     folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
@@ -219,6 +233,42 @@ test("several watches of one installation run each listing once", async () => {
     expect(await backend.verdictStore.history({ ...LISTING, modelId })).toHaveLength(1);
   }
   expect(watches.map(({ code }) => code)).toEqual([0, 0, 0]);
+});
+
+test("each run of a watch has the key that its file has then, as a server has", async () => {
+  folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
+  const keyFile = join(folder.root, "key");
+  writeFileSync(keyFile, "the-first-key-0123456789\n");
+  // The first call is answered late enough for the file to be replaced meanwhile.
+  simulator.script({ fault: "slow:2000", times: 1 });
+  const before = calls();
+  const keys = { TEST_PROVIDER_KEY: "", TEST_PROVIDER_KEY_FILE: keyFile };
+  const watching = runCommand(args("--once"), { ...env(), ...keys });
+  await until("it asks", () => calls() > before);
+  // The simulated provider refuses a key with this word.
+  writeFileSync(keyFile, "an-invalid-key-0123456789\n");
+  const { code, stdout } = await watching;
+  const runs = eventsIn(stdout).filter(({ event }) => event === "run");
+  expect(runs).toMatchObject([
+    { verdict: "pass", failed: [] },
+    { verdict: "fail", failed: [expect.stringMatching(/^C1 .*own key is refused/)] },
+  ]);
+  expect(code).toBe(1);
+});
+
+test("a new manifest takes over no key from another provider during a watch", async () => {
+  folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
+  // The first call is answered late enough for the manifest to be written meanwhile.
+  simulator.script({ fault: "slow:2000", times: 1 });
+  const before = calls();
+  const watching = once();
+  await until("it asks", () => calls() > before);
+  const elsewhere = simulator.url.replace("127.0.0.1", "localhost");
+  const taker = JSON.stringify(operatorManifest(elsewhere, ["op/c"]));
+  folder.writeManifest("a-taker.json", taker.replaceAll('"operated"', '"taker"'));
+  const { runs } = await watching;
+  const checked = runs.map(({ provider, model }) => `${String(provider)} ${String(model)}`);
+  expect(checked.toSorted()).toEqual(["operated op/a", "operated op/b"]);
 });
 
 test("a watch that a signal ends during a run records nothing, and the next watch runs the listing", async () => {

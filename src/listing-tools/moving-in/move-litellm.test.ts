@@ -113,6 +113,22 @@ describe("a deployment at another server", () => {
   });
 
   test.each([
+    ["http://192.168.1.9:8000", true],
+    ["http://100.101.102.103:8000", true],
+    ["http://198.18.0.7:8000", true],
+    ["http://[fd00::7]:8000", true],
+    ["http://gpu.lan:8000", true],
+    ["https://[2606:4700::1111]:8000", false],
+    ["https://gpu.example.com", false],
+  ])("at %s needs the setting for private addresses: %s", (apiBase, isNeeded) => {
+    const params = `{model: hosted_vllm/m, api_base: "${apiBase}", ${PRICED}}`;
+    const { listings, settings } = moveText(config(["a", params]));
+    expect(listings).toHaveLength(1);
+    const allowed = settings.filter(({ setting }) => setting === "allow_private_upstreams");
+    expect(allowed).toHaveLength(isNeeded ? 1 : 0);
+  });
+
+  test.each([
     ["a password", "https://user:secret-word@h.example/v1"],
     ["a query", "https://h.example/v1?key=secret-word"],
   ])("with %s in its address is left out, and the secret is not shown", (_what, apiBase) => {

@@ -1,5 +1,6 @@
 import type { Manifest } from "../../catalog/index.ts";
 import { defined, type RawJson } from "../../kernel/index.ts";
+import { isPrivateAddress } from "../../upstream/index.ts";
 import type { MovedListing } from "./build-manifests.ts";
 import type { Fates } from "./fates.ts";
 import { numberAt, settingAt } from "./setting-tree.ts";
@@ -74,13 +75,11 @@ export function planManifestSettings(manifests: readonly Manifest[]): PlannedSet
   ];
 }
 
-const PRIVATE_ADDRESS =
-  /^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|0\.0\.0\.0$|\[(::1|f[cd]|fe80))/;
-
 function isPrivateHost(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
-  if (PRIVATE_ADDRESS.test(hostname)) return true;
-  return !hostname.includes(".") || /\.(local|internal|lan|svc|localhost)$/.test(hostname);
+  if (isPrivateAddress(hostname)) return true;
+  // Where such names lead is not known here, but public name servers do not know them.
+  return !/[.:]/.test(hostname) || /\.(local|internal|lan|svc|localhost)$/.test(hostname);
 }
 
 export function planPools(listings: readonly MovedListing[]): PlannedPool[] {

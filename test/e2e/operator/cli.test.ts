@@ -97,6 +97,15 @@ describe("on the database of a running server", () => {
     expect(await create("A\u202eB")).toContain("without characters that are not seen");
   });
 
+  test("statement show names a console that listens on IPv6 by an address that browsers take", async () => {
+    const ofOrg = ["--org", orgId];
+    const { json } = await run("statement", "list", ...ofOrg);
+    const show = ["statement", "show", String(at(json, "data", 0, "month")), ...ofOrg];
+    const listening = { ...env(), TM_HOST: "::", TM_CONSOLE_PORT: "8081" };
+    const shown = await jsonCommand(show, listening);
+    expect(shown.json["issuer"]).toMatchObject({ url: "http://[::1]:8081" });
+  });
+
   test("a command that does not know an id names the command that lists the ids", async () => {
     for (const [group, command] of Object.entries({ key: "show", connection: "disable" })) {
       const said = await refused(group, command, "none");

@@ -40,6 +40,14 @@ test("manifest diff exits with 1 for a rise with model, price and percent, and w
   });
 });
 
+test("manifest diff finds a manifest of the folder that begins with a byte order mark", async () => {
+  const text = JSON.stringify(manifestOf("1.25", "marked-ai"));
+  const old = folder.writeManifest("marked.txt", text);
+  folder.writeManifest("marked.json", `\uFEFF${text}`);
+  const command = ["manifest", "diff", old, "--manifests", folder.manifestsDir];
+  expect(await runCommand(command)).toMatchObject({ code: 0, stderr: "" });
+});
+
 test("manifest diff of manifests that cannot be compared exits with 2 and says why", async () => {
   const old = folder.writeManifest("old.txt", manifestOf("1.25"));
   const other = folder.writeManifest("other.txt", manifestOf("1", "other-ai"));

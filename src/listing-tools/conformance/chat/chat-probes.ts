@@ -124,18 +124,23 @@ export const chatProbes = {
     ),
   shortStream: (deployment: Deployment, wire = findWire(deployment)): Probe =>
     chatProbes.short(deployment, wire, true),
-  measured: (subject: Subject, copies: number, how: "" | ", stream" | ", again" = ""): Probe =>
+  measured: (
+    subject: Subject,
+    copies: number,
+    how: "" | ", stream" | ", again" | ", larger bound" = "",
+    maxTokens: number = smallBounds(subject)[1],
+  ): Probe =>
     chatProbe(subject, `measured text, ${countCopies(copies)}${how}`, {
       text: writeProse(subject.chance, copies),
-      maxTokens: smallBounds(subject)[1],
+      maxTokens,
       stream: how === ", stream",
     }),
   /** Sends a system message, so that the model's chat template does not add its own. */
-  framed: (subject: Subject): Probe =>
+  framed: (subject: Subject, maxTokens: number = smallBounds(subject)[1]): Probe =>
     chatProbe(subject, "measured text, system message", {
       system: FRAMED_SYSTEM,
       text: writeProse(subject.chance, 1),
-      maxTokens: smallBounds(subject)[1],
+      maxTokens,
     }),
   /** Asks the model to repeat a text, so that the length of the answer is known. */
   recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>

@@ -1,14 +1,19 @@
 import { exactCost } from "../../../catalog/index.ts";
 import { promptTokensTotal, type Usage } from "../../../kernel/index.ts";
-import { chatProbes, writeProse } from "../chat/chat-probes.ts";
+import { ANSWER_TOKENS, chatProbes, smallBounds, writeProse } from "../chat/chat-probes.ts";
 import { type FactProbe, factRows, longFacts } from "../chat/fact-probes.ts";
 import type { Check } from "./check.ts";
 import { decisionUsage } from "../decisions/decision-answers.ts";
-import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
+import { failed, type Finding, passed, warned, chooseWorst } from "../report/finding.ts";
 import { imageUsage } from "../images/image-answers.ts";
 import type { Lab } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
-import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
+import {
+  isServed,
+  type Observation,
+  ProbeNotSent,
+  toUnmeasuredFinding,
+} from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 import { lengthFinding, computePercent } from "../chat/reference-tokens.ts";
 
@@ -21,20 +26,26 @@ export const usageArithmetic: Check = {
 };
 
 async function chatUsage(lab: Lab): Promise<Finding> {
-  const once = await lab.ask(chatProbes.measured(lab, 1));
-  if (!isServed(once))
-    return skipped(`the measured text was not answered (${once.status ?? "no answer"})`);
+  const small = await lab.ask(chatProbes.measured(lab, 1));
+  // Some servers, and some models that reason first, refuse a small bound, of which C9 warns.
+  const bound = isServed(small) ? smallBounds(lab)[1] : ANSWER_TOKENS;
+  const once = isServed(small)
+    ? small
+    : await lab.ask(chatProbes.measured(lab, 1, ", larger bound", bound));
+  if (!isServed(once)) return toUnmeasuredFinding(once);
   if (once.usage === undefined) return failed("an answer reports no usage");
-  const again = await lab.ask(chatProbes.measured(lab, 1, ", again"));
-  const streamed = await lab.ask(chatProbes.measured(lab, 1, ", stream"));
-  const perCopy = await countPerCopy(lab, once);
+  const again = await lab.ask(chatProbes.measured(lab, 1, ", again", bound));
+  const streamed = await lab.ask(chatProbes.measured(lab, 1, ", stream", bound));
+  const thrice = await lab.ask(chatProbes.measured(lab, 3, "", bound));
+  const framed = await lab.ask(chatProbes.framed(lab, bound));
+  const perCopy = countPerCopy(once, thrice);
   const prose = { what: "text", text: writeProse(lab.chance, 1) } as const;
   const parts = [
     ...arithmeticFindings([once]),
     sameFinding(lab, once, again),
     sameFinding(lab, once, streamed),
     perCopy === undefined ? undefined : await lengthFinding(lab.deployment, prose, perCopy),
-    ...(perCopy === undefined ? [] : await frameFindings(lab, once, perCopy)),
+    ...(perCopy === undefined ? [] : frameFindings(lab, { once, framed }, perCopy)),
     await echoFinding(lab, "english", chatProbes.recited(lab, "english", false)),
     await echoFinding(lab, "alphabets", chatProbes.recited(lab, "alphabets", true)),
     await echoFinding(lab, "a story", chatProbes.story(lab, false)),
@@ -42,7 +53,12 @@ async function chatUsage(lab: Lab): Promise<Finding> {
     ...arithmeticFindings(lab.seen()),
     ...lab.seen().map((seen) => outputFinding(lab, seen) ?? dearFinding(lab, seen)),
   ];
-  return chooseWorst(parts, passed("usage adds up, and agrees with itself and with the text"));
+  const unmeasured = [thrice, framed].find((seen) => !isServed(seen) || seen.usage === undefined);
+  const otherwise =
+    unmeasured === undefined
+      ? passed("usage adds up, and agrees with itself and with the text")
+      : toUnmeasuredFinding(unmeasured);
+  return chooseWorst(parts, otherwise);
 }
 
 /** Fails an answer whose counts are not integers, do not add up, or have a part above its whole. */
@@ -229,19 +245,17 @@ const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
 /** Tokens of one copy: half of what three copies have more than one. The template cancels out. */
-async function countPerCopy(lab: Lab, { usage }: Observation): Promise<number | undefined> {
-  const thrice = await lab.ask(chatProbes.measured(lab, 3));
+function countPerCopy({ usage }: Observation, thrice: Observation): number | undefined {
   if (!isServed(thrice) || thrice.usage === undefined || usage === undefined) return undefined;
   return (promptTokensTotal(thrice.usage) - promptTokensTotal(usage)) / 2;
 }
 
 /** Fails a chat template with too many tokens, and warns if it seems to add a system message. */
-async function frameFindings(
+function frameFindings(
   lab: Lab,
-  once: Observation,
+  { once, framed }: Readonly<Record<"once" | "framed", Observation>>,
   perCopy: number,
-): Promise<readonly (Finding | undefined)[]> {
-  const framed = await lab.ask(chatProbes.framed(lab));
+): readonly (Finding | undefined)[] {
   const beside = ({ usage }: Observation): number | undefined =>
     usage && Math.round(promptTokensTotal(usage) - perCopy);
   const [own, withSystem] = [beside(once), beside(framed)];

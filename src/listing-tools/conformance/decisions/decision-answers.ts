@@ -3,9 +3,14 @@ import { outputTokensTotal, promptTokensTotal } from "../../../kernel/index.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
 import { answersFlaw, answersIn, envelopeFlaw, otherMembers } from "./decision-flaws.ts";
 import { type DecisionProbe, decisionProbes, STATE_COPIES } from "./decision-probes.ts";
-import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
+import { failed, type Finding, passed, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
-import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
+import {
+  describeFailure,
+  isServed,
+  type Observation,
+  toUnmeasuredFinding,
+} from "../probing/observation.ts";
 import { jsonFlaw, parseFields } from "../chat/read-chat.ts";
 import { lengthFinding } from "../chat/reference-tokens.ts";
 
@@ -47,7 +52,8 @@ export async function decisionUsage(lab: Lab): Promise<Finding> {
   const once = await lab.ask(decisionProbes.one(deployment));
   const long = await lab.ask(decisionProbes.read(deployment));
   const again = await lab.ask(decisionProbes.read(deployment, 2));
-  if (![once, long, again].every(isServed)) return skipped("the measured state was not answered");
+  const refused = [once, long, again].find((seen) => !isServed(seen));
+  if (refused !== undefined) return toUnmeasuredFinding(refused);
   const parts = [once, long, again].map(arithmeticFinding);
   const [a, b, c] = [once, long, again].map(inputTokens);
   if (a === undefined || b === undefined || c === undefined) {

@@ -58,6 +58,12 @@ export function toUnsentFinding({ status, message }: ProbeNotSent, said = messag
   return { status, message: said, ...(status === "skip" && { isUnasked: true }) };
 }
 
+/** The bill of a refused text is not known, so the listing does not pass. */
+export function toUnmeasuredFinding({ probe, status }: Observation): Finding {
+  const message = `${probe}: not answered with usage (${status ?? "no answer"})`;
+  return { status: "skip", message, isUnasked: true };
+}
+
 export function describeFailure({ failure }: Observation): string {
   return failure?.refusal.message ?? "";
 }

@@ -32,7 +32,10 @@ export interface Finding {
   readonly evidence?: Evidence;
   /** True if the endpoint gives no usable answer. The other checks are then skipped. */
   readonly isUnreachable?: boolean;
-  /** True if a part was not asked: the budget was used up, the run ended, or probes timed out. */
+  /**
+   * True if a part is not known: the budget was used up, the run ended, probes timed out, or the
+   * provider refused the texts by which its bill is measured.
+   */
   readonly isUnasked?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { CheckId, CheckStatus } from "./finding.ts";
 
-/** `inconclusive`: no check failed, but some probes could not be sent. */
+/** `inconclusive`: no check failed, but some probes could not be sent, or measured nothing. */
 export type Verdict = "pass" | "warn" | "fail" | "inconclusive";
 
 /** `staged`: the manifest has listings, but offers none of them yet. */
@@ -9,7 +9,7 @@ export type ProviderVerdict = Verdict | "staged";
 export interface JudgedCheck {
   readonly id: CheckId;
   readonly status: CheckStatus;
-  /** True if the check applies, but its probes were not sent. */
+  /** True if the check applies, but a part of it was not sent, or measured nothing. */
   readonly isUnasked?: boolean;
 }
 
