@@ -12,6 +12,7 @@ import { until } from "../support/books.ts";
 import { reportOf } from "../support/conformance-reports.ts";
 import { manifestAt } from "../support/conformance-run.ts";
 import { withGateway } from "../support/gateway.ts";
+import { textAt } from "../support/http-call.ts";
 import { listenLocally, type LocalServer } from "../support/local-server.ts";
 import {
   OPERATOR_ENV,
@@ -306,8 +307,8 @@ test("the evidence of each model has a file of its own, although two ids give on
   list("op/a", "op_a");
   const evidence = inFolder("alike");
   await run(["--checks", "C1", "--evidence", evidence]);
-  const kept = readdirSync(evidence).map((name): unknown =>
-    at(JSON.parse(readFileSync(join(evidence, name), "utf8")), "id"),
+  const kept = readdirSync(evidence).map((name) =>
+    textAt(JSON.parse(readFileSync(join(evidence, name), "utf8")), "id"),
   );
   expect(kept.toSorted()).toEqual(["op/a", "op_a"]);
 });
