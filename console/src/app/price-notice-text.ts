@@ -17,8 +17,9 @@ const SKUS = [
  */
 export function priceLines({ old, new: next }: PriceNotice): readonly string[] {
   const lines = SKUS.flatMap(([sku, name]) => {
-    const [before, after] = [old.prices[sku], next.prices[sku]];
-    if (before === undefined || after === undefined || before === after) return [];
+    const before = old.prices[sku] ?? old.prices.cache_write;
+    const after = next.prices[sku] ?? next.prices.cache_write;
+    if (before === after) return [];
     const base = BASES[sku];
     const isAsBase =
       base !== undefined && before === old.prices[base] && after === next.prices[base];
