@@ -6,7 +6,7 @@ import { Page, type PageProps } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { type SideGroup, SidePages } from "../../ui/side-pages.tsx";
 import { GUIDES } from "./guide-list.ts";
-import { slugOf } from "./markdown-blocks.ts";
+import { slugOf, splitSections } from "./markdown-blocks.ts";
 import type { OperationView } from "./openapi-rows.ts";
 import styles from "./docs.module.css";
 
@@ -99,7 +99,7 @@ function sectionsOf(text: string): readonly Section[] {
     const [, name, body] = /^([a-z-]+)\.md\n([\s\S]*)$/.exec(guide) ?? [];
     if (name === undefined || body === undefined) return [];
     const [, title = name] = /^# (.*)$/m.exec(body) ?? [];
-    return body.split(/^(?=##? )/m).flatMap((section) => {
+    return splitSections(body).flatMap((section) => {
       const [, marks, heading = title] = /^(##?) (.*)$/m.exec(section) ?? [];
       if (marks === undefined) return [];
       const isTop = marks === "#";
