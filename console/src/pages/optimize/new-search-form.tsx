@@ -45,9 +45,7 @@ interface Draft {
 }
 
 export function NewSearchForm({ models }: { readonly models: readonly Model[] }) {
-  const form = useForm(EMPTY, (problems, changed) =>
-    Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed))),
-  );
+  const form = useForm(EMPTY);
   const draft = form.typed;
   const start = useChange("POST /api/console/optimize", ["GET /api/console/optimize"]);
   const navigate = useNavigate();
