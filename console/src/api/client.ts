@@ -49,7 +49,7 @@ export async function call<N extends RouteName>(
 ): Promise<AnswerOf<N>> {
   const { params, query, body, signal } = (asked ?? {}) as LooseAsked;
   const [method = "GET", path = "/"] = route.split(" ");
-  const response = await send(buildAddress(path, params, query), {
+  const response = await fetchOk(buildAddress(path, params, query), {
     method,
     ...(method === "GET"
       ? { headers: presentOrgHeaders() }
@@ -59,9 +59,7 @@ export async function call<N extends RouteName>(
         }),
     ...(signal === undefined ? {} : { signal }),
   });
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw new ApiFault(response.status, answer as Partial<ConsoleError>);
-  return answer as AnswerOf<N>;
+  return (await readJson(response)) as AnswerOf<N>;
 }
 
 let shownOrgId: string | undefined;
@@ -89,6 +87,17 @@ export function buildAddress(path: string, params: Values = {}, query: Values = 
   }
   const text = search.toString();
   return text === "" ? filled : `${filled}?${text}`;
+}
+
+/** Like `fetch`, but rejects with `ApiFault` unless aborted, also if the status is an error. */
+export async function fetchOk(address: string, init: RequestInit): Promise<Response> {
+  const response = await send(address, init);
+  if (response.ok) return response;
+  throw new ApiFault(response.status, (await readJson(response)) as Partial<ConsoleError>);
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  return await response.json().catch(() => undefined);
 }
 
 async function send(address: string, init: RequestInit): Promise<Response> {

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 
+import { fetchOk } from "../../api/client.ts";
 import { Page, type PageProps } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { type SideGroup, SidePages } from "../../ui/side-pages.tsx";
@@ -82,7 +83,7 @@ function useDocsSearch(query: string, operations: readonly OperationView[]): Sid
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const guides = useQuery({
     queryKey: ["guides"],
-    queryFn: async ({ signal }) => (await fetch("/llms-full.txt", { signal })).text(),
+    queryFn: async ({ signal }) => (await fetchOk("/llms-full.txt", { signal })).text(),
     enabled: words.length > 0,
   });
   if (words.length === 0) return [];

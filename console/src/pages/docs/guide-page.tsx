@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
+import { fetchOk } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
@@ -32,8 +33,7 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
   const text = useQuery<string>({
     queryKey: ["guide", name],
     queryFn: async ({ signal }) => {
-      const answer = await fetch(`/docs/${name}.md`, { signal });
-      if (!answer.ok) throw new Error("This guide could not be loaded. Try again.");
+      const answer = await fetchOk(`/docs/${name}.md`, { signal });
       return await answer.text();
     },
   });

@@ -2,6 +2,7 @@ import { Anchor, Code, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 
+import { fetchOk } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
@@ -65,8 +66,7 @@ function useOperations() {
   return useQuery({
     queryKey: ["openapi-v1"],
     queryFn: async ({ signal }) => {
-      const answer = await fetch(ADDRESS, { signal });
-      if (!answer.ok) throw new Error("The reference could not be loaded. Try again.");
+      const answer = await fetchOk(ADDRESS, { signal });
       return readOperations(await answer.json());
     },
   });
