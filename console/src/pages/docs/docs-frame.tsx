@@ -83,7 +83,7 @@ function useDocsSearch(query: string, operations: readonly OperationView[]): Sid
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const guides = useQuery({
     queryKey: ["guides"],
-    queryFn: async ({ signal }) => (await fetchOk("/llms-full.txt", { signal })).text(),
+    queryFn: ({ signal }) => fetchOk("/llms-full.txt", { signal }, (answer) => answer.text()),
     enabled: words.length > 0,
   });
   if (words.length === 0) return [];

@@ -32,10 +32,7 @@ export function GuidePage() {
 function Guide({ name, title }: { readonly name: string; readonly title: string }) {
   const text = useQuery<string>({
     queryKey: ["guide", name],
-    queryFn: async ({ signal }) => {
-      const answer = await fetchOk(`/docs/${name}.md`, { signal });
-      return await answer.text();
-    },
+    queryFn: ({ signal }) => fetchOk(`/docs/${name}.md`, { signal }, (answer) => answer.text()),
   });
   const { isCopied, copy } = useCopy();
   const sections = readBlocks(text.data ?? "").flatMap((block) =>

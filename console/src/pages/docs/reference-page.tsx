@@ -2,7 +2,7 @@ import { Anchor, Code, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 
-import { fetchOk } from "../../api/client.ts";
+import { fetchOk, readJson } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
@@ -65,10 +65,7 @@ export function OperationPage() {
 function useOperations() {
   return useQuery({
     queryKey: ["openapi-v1"],
-    queryFn: async ({ signal }) => {
-      const answer = await fetchOk(ADDRESS, { signal });
-      return readOperations(await answer.json());
-    },
+    queryFn: async ({ signal }) => readOperations(await fetchOk(ADDRESS, { signal }, readJson)),
   });
 }
 
