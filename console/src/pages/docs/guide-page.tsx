@@ -7,8 +7,7 @@ import { fetchOk } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
-import { Fault } from "../../ui/fault.tsx";
-import { Loading } from "../../ui/answer.tsx";
+import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DocsFrame } from "./docs-frame.tsx";
 import { chosenBlocks, modelOfGuide, isRawKey } from "./guide-call.ts";
@@ -52,9 +51,10 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
         )
       }
     >
-      {text.data === undefined ? null : <GuideView text={text.data} />}
-      {text.isError ? <Fault error={text.error} retry={() => void text.refetch()} /> : null}
-      {text.isPending ? <Loading rows={6} /> : null}
+      <Answer of={text} rows={6}>
+        {/* The React key forgets a pasted key when the reader opens another guide. */}
+        {(loaded) => <GuideView key={name} text={loaded} />}
+      </Answer>
       <Neighbours name={name} />
     </DocsFrame>
   );

@@ -9,8 +9,7 @@ import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
-import { Fault } from "../../ui/fault.tsx";
-import { Loading } from "../../ui/answer.tsx";
+import { Answer } from "../../ui/answer.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { sentence } from "../../ui/sentence.ts";
 import { DocsFrame } from "./docs-frame.tsx";
@@ -23,11 +22,10 @@ const ADDRESS = "/api/openapi-v1.json";
 
 export function ReferencePage() {
   const document = useOperations();
-  const operations = document.data ?? [];
   return (
     <DocsFrame
       title="API reference"
-      operations={operations}
+      operations={document.data ?? []}
       lead={
         <>
           For tools: <Anchor href={ADDRESS}>OpenAPI 3.1</Anchor>. Every route takes a key as{" "}
@@ -35,31 +33,34 @@ export function ReferencePage() {
         </>
       }
     >
-      {document.isError ? (
-        <Fault error={document.error} retry={() => void document.refetch()} />
-      ) : null}
-      {document.isPending ? <Loading rows={8} /> : null}
-      {[...new Set(operations.map(({ tag }) => tag))].map((tag) => (
-        <TablePanel
-          key={tag}
-          title={tag}
-          caption={`Routes of ${tag}`}
-          columns={ROUTE_COLUMNS}
-          rows={operations.filter((each) => each.tag === tag)}
-          rowKey={({ id }) => id}
-        />
-      ))}
+      <Answer of={document} rows={8}>
+        {(operations) =>
+          [...new Set(operations.map(({ tag }) => tag))].map((tag) => (
+            <TablePanel
+              key={tag}
+              title={tag}
+              caption={`Routes of ${tag}`}
+              columns={ROUTE_COLUMNS}
+              rows={operations.filter((each) => each.tag === tag)}
+              rowKey={({ id }) => id}
+            />
+          ))
+        }
+      </Answer>
     </DocsFrame>
   );
 }
 
 export function OperationPage() {
   const { operation: id } = useParams({ strict: false });
-  const document = useOperations();
-  if (document.isError) return <Fault error={document.error} />;
-  if (document.data === undefined) return <Loading rows={8} />;
-  const found = document.data.find((each) => each.id === id);
-  return found === undefined ? <NotFound /> : <Operation of={found} all={document.data} />;
+  return (
+    <Answer of={useOperations()} rows={8}>
+      {(all) => {
+        const found = all.find((each) => each.id === id);
+        return found === undefined ? <NotFound /> : <Operation of={found} all={all} />;
+      }}
+    </Answer>
+  );
 }
 
 function useOperations() {
