@@ -1,8 +1,6 @@
 import { Anchor, Code, Stack } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 
-import { fetchOk, readJson } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
@@ -15,10 +13,9 @@ import { sentence } from "../../ui/sentence.ts";
 import { DocsFrame } from "./docs-frame.tsx";
 import { chosenBlocks, modelOfGuide } from "./guide-call.ts";
 import { Inline, MarkdownView } from "./markdown-view.tsx";
-import { readOperations, type FieldRow, type OperationView } from "./openapi-rows.ts";
+import type { FieldRow, OperationView } from "./openapi-rows.ts";
+import { OPENAPI, useOperations } from "./use-operations.ts";
 import { Note } from "../../ui/note.tsx";
-
-const ADDRESS = "/api/openapi-v1.json";
 
 export function ReferencePage() {
   const document = useOperations();
@@ -28,7 +25,7 @@ export function ReferencePage() {
       operations={document.data ?? []}
       lead={
         <>
-          For tools: <Anchor href={ADDRESS}>OpenAPI 3.1</Anchor>. Every route takes a key as{" "}
+          For tools: <Anchor href={OPENAPI}>OpenAPI 3.1</Anchor>. Every route takes a key as{" "}
           <Code>authorization: Bearer</Code> or <Code>x-api-key</Code>.
         </>
       }
@@ -61,13 +58,6 @@ export function OperationPage() {
       }}
     </Answer>
   );
-}
-
-function useOperations() {
-  return useQuery({
-    queryKey: ["openapi-v1"],
-    queryFn: async ({ signal }) => readOperations(await fetchOk(ADDRESS, { signal }, readJson)),
-  });
 }
 
 function Operation(props: { readonly of: OperationView; readonly all: readonly OperationView[] }) {
