@@ -7,7 +7,7 @@ import { Banner } from "./banner.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Fault } from "./fault.tsx";
 import kit from "./kit.module.css";
-import { isAnswerLost } from "../api/use-answer.ts";
+import { isAnswerLost, rereadSession } from "../api/use-answer.ts";
 import { controlled, fieldError } from "./fields.ts";
 
 interface Closable {
@@ -221,6 +221,7 @@ export function useSubmission(): Submission {
     setFault(failure);
     // Reads all answers again, so that the page behind the form shows whether the change was made.
     if (isAnswerLost(failure)) void client.invalidateQueries();
+    rereadSession(client, failure);
   };
   return {
     isBusy,
