@@ -469,10 +469,20 @@ describe.skipIf(!hasChromium)("webhooks on the page of alerts", () => {
     await dialog.getByLabel("All events, including ones added later").uncheck();
     await dialog.getByLabel("Credit added").uncheck();
     await expectAccessible(page, "the form of a webhook");
+    // The secret is shown before the page has read the destinations again.
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((done) => {
+      goOn = done;
+    });
+    await page.route("**/api/console/alerts", async (route) => {
+      await held;
+      await route.continue();
+    });
     await dialog.getByRole("button", { name: "Add webhook" }).click();
     const shown = page.getByRole("dialog", { name: "Save the signing secret" });
     const secret = (await shown.locator("[data-secret]").textContent()) ?? "";
     expect(secret).toMatch(/^whsec_/);
+    goOn();
     await shown.getByRole("link", { name: "How to verify a webhook" }).click();
     const question = page.getByRole("dialog", { name: "Have you saved it?" });
     await question.getByRole("button", { name: "Stay and save it" }).click();

@@ -99,11 +99,12 @@ function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps) {
       const added = await call("POST /api/console/alerts/destinations", {
         body: { channel, [field]: where.trim(), kinds: chosen === null ? null : [...chosen] },
       });
-      await refreshAnswers(client, ["GET /api/console/alerts"]);
       onClose();
+      // First, because the answer has it only once, and reading the list again may take long.
       if (added.secret !== null) onSecret(added.secret);
       else if (added.confirm_until === null) notifyDone(`Alerts go to ${added.address}`);
       else notifyDone(`A message to ${added.address} asks to confirm`);
+      await refreshAnswers(client, ["GET /api/console/alerts"]);
     });
   };
 
@@ -193,9 +194,9 @@ function SecretPart({ destination, onClose, onRotated }: EditProps) {
       const rotated = await call("POST /api/console/alerts/destinations/:destination_id/rotate", {
         params: { destination_id: id },
       });
-      await refreshAnswers(client, REFRESHED);
       onClose();
       onRotated(rotated.secret ?? "");
+      await refreshAnswers(client, REFRESHED);
     });
   return (
     <Stack gap="xs">
