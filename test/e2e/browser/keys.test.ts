@@ -136,6 +136,28 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.getByText("made", { exact: true }).waitFor();
   });
 
+  test("closes a dialog of one key when the search leads to another key, so that it acts on no other key", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "hop" });
+    const { keyId } = await makeKey(fixture, page, { name: "key for alpha" });
+    await makeKey(fixture, page, { name: "key for beta" });
+    const leadTo = async (name: string): Promise<void> => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Search pages, keys, and models" }).fill(name);
+      await page.getByRole("option", { name }).click();
+      await page.locator("h1", { hasText: name }).waitFor();
+    };
+    await open(page, `/keys/${keyId}`);
+    // Both keys have been read then, so that their pages are shown at once.
+    await leadTo("key for beta");
+    await leadTo("key for alpha");
+    await page.getByRole("button", { name: "Rotate", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: /^Rotate/ });
+    await dialog.waitFor();
+    await leadTo("key for beta");
+    await expect.poll(() => dialog.count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
   test("keeps another member's change to a field that was not edited while the form was open", async () => {
     const { page } = await newcomer(fixture, browser, { name: "both" });
     const { keyId } = await makeKey(fixture, page, { name: "shared", cap_usd: "0.0001" });
