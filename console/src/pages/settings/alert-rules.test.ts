@@ -25,7 +25,7 @@ test("a blank threshold removes the balance alert, and a typed threshold is sent
   const typed = typedRules(RULES);
   expect(typed.below).toBe("5.00");
   expect(changedRules(RULES, { ...typed, below: " " })).toEqual({ balance_below_usd: null });
-  expect(changedRules(RULES, { ...typed, below: "$12", percents: ["50"] })).toEqual({
+  expect(changedRules(RULES, { ...typed, below: "$ 12", percents: ["50"] })).toEqual({
     balance_below_usd: "12",
     cap_percents: [50],
   });

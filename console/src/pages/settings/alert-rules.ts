@@ -1,5 +1,5 @@
 import type { AlertDestination, Alerts, BodyOf } from "../../api/contract.ts";
-import { plainUsd } from "../../ui/money-math.ts";
+import { bareUsd, plainUsd } from "../../ui/money-math.ts";
 
 type Rules = Alerts["rules"];
 
@@ -34,7 +34,7 @@ export function changedRules(
   typed: TypedRules,
 ): BodyOf<"PATCH /api/console/alerts"> {
   const before = typedRules(opened);
-  const below = typed.below.trim().replace(/^\$/, "");
+  const below = bareUsd(typed.below);
   const { percents } = typed;
   const events = EVENTS.filter(([name]) => typed[name] !== before[name]);
   return {
