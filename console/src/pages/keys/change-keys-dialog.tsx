@@ -20,7 +20,7 @@ export default inDialog(({ keys }) => `Change ${countKeys(keys.length)}`, Change
 
 function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps) {
   const change = useChange("POST /api/console/keys/change", KEY_READERS);
-  const form = useForm(NOTHING_TYPED, stillWrong);
+  const form = useForm<TypedKeysChange>(NOTHING_TYPED, stillWrong);
   const isConfirmed = useConfirmation(form.submission);
   const { tagsChoice, expiry } = form.typed;
 

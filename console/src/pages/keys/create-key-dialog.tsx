@@ -73,7 +73,7 @@ interface CreateProps {
 
 function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps) {
   const client = useQueryClient();
-  const form = useForm(BLANK, stillWrong);
+  const form = useForm<TypedKey>(BLANK, stillWrong);
   const keys = useAnswer("GET /api/console/keys").data?.data ?? [];
   const namesake = findNamesake(form.typed.name, keys);
 
