@@ -7,7 +7,7 @@ import { bareUsd } from "../../ui/money-math.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, inDialog, useForm, type Form } from "../../ui/form-dialog.tsx";
 import { KIND_LABELS, LIMIT_KINDS } from "../limits/limit-change.ts";
-import { readContractForm, type ContractForm } from "./contract-form.ts";
+import { readContractForm, stillWrong, type ContractForm } from "./contract-form.ts";
 
 const refreshes: readonly RouteName[] = [
   "GET /api/operator/organizations",
@@ -124,7 +124,7 @@ const SCOPES: { readonly value: OperatorContract["scope"]; readonly label: strin
 
 function ContractFields({ orgId, onClose }: OrgProps) {
   const change = useChange("POST /api/operator/organizations/:org_id/contract", refreshes);
-  const form = useForm(EMPTY);
+  const form = useForm(EMPTY, stillWrong);
   const { scope } = form.typed;
   const send = (): void => {
     const read = readContractForm(form.typed);
