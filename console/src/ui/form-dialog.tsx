@@ -59,7 +59,7 @@ export function useForm<T extends object>(
   const placed = new Set<string>();
   const set = (changed: Partial<T>): void => {
     setTyped((before) => ({ ...before, ...changed }));
-    setProblems(stillWrong(problems, changed));
+    setProblems((before) => stillWrong(before, changed));
   };
   const errorOf = (field: string): string | undefined => {
     placed.add(field);
