@@ -410,8 +410,10 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     const field = dialog.getByRole("textbox", { name: "Provider key" });
     await field.fill("short");
     await dialog.getByRole("button", { name: "Add connection" }).click();
-    await dialog.getByText("Enter at least 8 characters").waitFor();
+    const problem = dialog.getByText("Enter at least 8 characters");
+    await problem.waitFor();
     await field.fill(OWN_KEY);
+    await problem.waitFor({ state: "detached" });
     await expect.poll(() => field.getAttribute("type")).toBe("password");
     await expectAccessible(page, "the form of a connection");
     await dialog.getByRole("button", { name: "Add connection" }).click();

@@ -51,11 +51,9 @@ export function stillWrong(
   problems: Problems,
   changed: { readonly model?: string; readonly key_id?: string; readonly limits?: TypedLimits },
 ): Problems {
-  const hasNewBounds = "limits" in changed || "key_id" in changed;
-  const dropped: readonly string[] = [
-    ...("model" in changed ? ["model"] : []),
-    ...(hasNewBounds ? LIMIT_KINDS : []),
-  ];
+  const dropped = Object.keys(changed).flatMap<string>((name) =>
+    name === "model" ? [name] : LIMIT_KINDS,
+  );
   return Object.fromEntries(Object.entries(problems).filter(([name]) => !dropped.includes(name)));
 }
 

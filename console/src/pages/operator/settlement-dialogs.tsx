@@ -166,10 +166,7 @@ function CompareForm({ provider, period, onClose, onCompared }: CompareProps) {
   const form = useForm({ statement: "" });
   const { statement } = form.typed;
   const fail = (problem: string): void => form.setProblems({ statement: problem });
-  const write = (text: string): void => {
-    form.setProblems({});
-    form.set({ statement: text });
-  };
+  const write = (text: string): void => form.set({ statement: text });
   const send = (): void => {
     if (new Blob([statement]).size > BYTES_MAX) return fail(TOO_LARGE);
     form.submission.run(async () => {
