@@ -13,7 +13,7 @@ const SKUS = [
 /**
  * Describes the changed prices, such as `"prompt $1.25 → $1.50"`. Leaves out a price that equals
  * its base price in `BASES` both before and after the change: cached tokens, for example, may cost
- * the same as the prompt.
+ * the same as the prompt. The price of 1-hour cache writes, if unset, is that of cache writes.
  */
 export function priceLines({ old, new: next }: PriceNotice): readonly string[] {
   const lines = SKUS.flatMap(([sku, name]) => {

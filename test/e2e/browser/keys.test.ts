@@ -142,8 +142,10 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await makeKey(fixture, page, { name: "key for beta" });
     const leadTo = async (name: string): Promise<void> => {
       await page.keyboard.press("Control+k");
-      await page.getByRole("combobox", { name: "Search pages, keys, and models" }).fill(name);
-      await page.getByRole("option", { name }).click();
+      const field = page.getByRole("combobox", { name: "Search pages, keys, and models" });
+      await field.fill(name);
+      await page.getByRole("option", { name, selected: true }).waitFor();
+      await field.press("Enter");
       await page.locator("h1", { hasText: name }).waitFor();
     };
     await open(page, `/keys/${keyId}`);

@@ -100,7 +100,7 @@ function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps) {
         body: { channel, [field]: where.trim(), kinds: chosen === null ? null : [...chosen] },
       });
       onClose();
-      // First, because the answer has it only once, and reading the list again may take long.
+      // Before the list is read again, which may take long: only this answer has the secret.
       if (added.secret !== null) onSecret(added.secret);
       else if (added.confirm_until === null) notifyDone(`Alerts go to ${added.address}`);
       else notifyDone(`A message to ${added.address} asks to confirm`);
@@ -195,6 +195,7 @@ function SecretPart({ destination, onClose, onRotated }: EditProps) {
         params: { destination_id: id },
       });
       onClose();
+      // Before the list is read again, as above.
       onRotated(rotated.secret ?? "");
       await refreshAnswers(client, REFRESHED);
     });
