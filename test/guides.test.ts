@@ -12,7 +12,7 @@ import {
 } from "../console/src/pages/docs/guide-call.ts";
 import { agentSnippets } from "../console/src/snippets/agent-snippets.ts";
 import { GUIDES } from "../console/src/pages/docs/guide-list.ts";
-import { readBlocks } from "../console/src/pages/docs/markdown-blocks.ts";
+import { readBlocks, splitSections } from "../console/src/pages/docs/markdown-blocks.ts";
 import { presentJson } from "../console/src/pages/docs/run-guide-call.ts";
 
 const RAW_KEY = "tm_vk_0123456789abcdef";
@@ -68,6 +68,18 @@ test("a guide's Markdown becomes headings, code with tabs, text, lists and table
     { kind: "list", items: ["one", "two more"] },
     { kind: "table", head: ["A", "B"], rows: [["`x`", "y"]] },
   ]);
+});
+
+test("the search of the docs finds a section for each heading of a guide, and none for a comment in its code", () => {
+  for (const [name] of GUIDES) {
+    const text = readFileSync(`docs/guides/${name}.md`, "utf8");
+    const [before, ...sections] = splitSections(text);
+    expect(before).toBe("");
+    expect(sections.join("")).toBe(text);
+    const headings = guide(name).flatMap((block) => (block.kind === "heading" ? [block.text] : []));
+    const firsts = sections.map((section) => section.split("\n")[0]);
+    expect(firsts.map((line) => line?.replace(/^#+ /, ""))).toEqual(headings);
+  }
 });
 
 test("every guide with calls has a request that its page can run", () => {

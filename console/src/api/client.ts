@@ -49,7 +49,7 @@ export async function call<N extends RouteName>(
 ): Promise<AnswerOf<N>> {
   const { params, query, body, signal } = (asked ?? {}) as LooseAsked;
   const [method = "GET", path = "/"] = route.split(" ");
-  const response = await send(buildAddress(path, params, query), {
+  const init: RequestInit = {
     method,
     ...(method === "GET"
       ? { headers: presentOrgHeaders() }
@@ -58,10 +58,8 @@ export async function call<N extends RouteName>(
           body: JSON.stringify(body ?? {}),
         }),
     ...(signal === undefined ? {} : { signal }),
-  });
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw new ApiFault(response.status, answer as Partial<ConsoleError>);
-  return answer as AnswerOf<N>;
+  };
+  return (await fetchOk(buildAddress(path, params, query), init, readJson)) as AnswerOf<N>;
 }
 
 let shownOrgId: string | undefined;
@@ -91,15 +89,30 @@ export function buildAddress(path: string, params: Values = {}, query: Values = 
   return text === "" ? filled : `${filled}?${text}`;
 }
 
-async function send(address: string, init: RequestInit): Promise<Response> {
+/**
+ * Fetches an answer and reads it with `read`. Rejects with `ApiFault` unless aborted, also if the
+ * status is an error or the answer breaks off.
+ */
+export async function fetchOk<T>(
+  address: string,
+  init: RequestInit,
+  read: (response: Response) => T | Promise<T>,
+): Promise<T> {
   try {
-    return await fetch(address, init);
+    const response = await fetch(address, init);
+    if (response.ok) return await read(response);
+    const body: unknown = await response.json().catch(() => undefined);
+    throw new ApiFault(response.status, body as Partial<ConsoleError> | undefined);
   } catch (error) {
-    if (init.signal?.aborted === true) throw error;
+    if (error instanceof ApiFault || init.signal?.aborted === true) throw error;
     throw new ApiFault(0, { error: { code: "unreachable", message: UNREACHABLE } });
   }
 }
 const UNREACHABLE = "The console cannot be reached. Check your connection and try again.";
+
+export async function readJson(response: Response): Promise<unknown> {
+  return await response.json();
+}
 
 type Values = Readonly<Record<string, string | number | boolean | undefined>>;
 interface LooseAsked {

@@ -8,7 +8,7 @@ import {
 } from "@tanstack/react-query";
 
 import type { AnswerOf, RouteName } from "./contract.ts";
-import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
+import { ApiFault, call, type Asked, type NeedsNothing } from "./client.ts";
 
 /** The session is read again after every change, because every page shows some of it. */
 const SESSION: RouteName = "GET /api/console/session";
@@ -99,6 +99,24 @@ export async function refreshAnswers(
     [...new Set([SESSION, ...names])].map((name) => client.invalidateQueries({ queryKey: [name] })),
   );
 }
+
+/**
+ * Reads the session again if a request failed because it changed or ended. If it has ended,
+ * `PrivateGate` leads to the sign-in page.
+ */
+export function rereadSession(client: QueryClient, fault: unknown): void {
+  if (fault instanceof ApiFault && SESSION_CODES.has(fault.code)) void refreshAnswers(client, []);
+}
+
+const SESSION_CODES: ReadonlySet<string> = new Set([
+  "signed_out",
+  "email_not_verified",
+  // The server answers this, for example, if the account's role has changed.
+  "forbidden",
+  // The server answers this if another tab has switched to another organization, or if the account
+  // was removed from this one.
+  "other_organization",
+]);
 
 /** `call` with looser types: TypeScript cannot resolve its conditional types for a generic `N`. */
 const callLoosely = call as unknown as <N extends RouteName>(

@@ -49,6 +49,16 @@ test("a notice names prices for long prompts if only those change", () => {
   expect(priceLines(notice(change))).toEqual(["prices for long prompts"]);
 });
 
+test("a notice names the price of 1-hour cache writes if it is set or unset, and an unset one as that of cache writes", () => {
+  const unset = { prices: prices("1", "4"), price_tiers: [] };
+  const set = { prices: prices("1", "4", { cache_write_1h: "2" }), price_tiers: [] };
+  const named = (change: Partial<PriceNotice>) => priceLines(notice(change));
+  expect(named({ old: unset, new: set })).toEqual(["1-hour cache write $1 → $2"]);
+  expect(named({ old: set, new: unset })).toEqual(["1-hour cache write $2 → $1"]);
+  const writes = { prices: prices("1", "4", { cache_write: "3" }), price_tiers: [] };
+  expect(named({ old: unset, new: writes })).toEqual(["cache write $1 → $3"]);
+});
+
 test("the cost line has the costs at the old and the new prices, and says if the new cost is a lower bound", () => {
   expect(costLine(notice({}))).toBe("$1.00 at today's prices, $1.25 at the new ones");
   expect(costLine(notice({ is_at_least: true }))).toContain("at least $1.25");

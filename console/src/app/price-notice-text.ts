@@ -13,12 +13,13 @@ const SKUS = [
 /**
  * Describes the changed prices, such as `"prompt $1.25 → $1.50"`. Leaves out a price that equals
  * its base price in `BASES` both before and after the change: cached tokens, for example, may cost
- * the same as the prompt.
+ * the same as the prompt. The price of 1-hour cache writes, if unset, is that of cache writes.
  */
 export function priceLines({ old, new: next }: PriceNotice): readonly string[] {
   const lines = SKUS.flatMap(([sku, name]) => {
-    const [before, after] = [old.prices[sku], next.prices[sku]];
-    if (before === undefined || after === undefined || before === after) return [];
+    const before = old.prices[sku] ?? old.prices.cache_write;
+    const after = next.prices[sku] ?? next.prices.cache_write;
+    if (before === after) return [];
     const base = BASES[sku];
     const isAsBase =
       base !== undefined && before === old.prices[base] && after === next.prices[base];

@@ -1,23 +1,16 @@
 import { focusManager, MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 
 import { ApiFault } from "../api/client.ts";
-import { isAnswerLost, refreshAnswers } from "../api/use-answer.ts";
+import { isAnswerLost, rereadSession } from "../api/use-answer.ts";
 
 /** Answers older than this are read again when a page uses them or the window gets the focus. */
 const FRESH_MS = 5_000;
 const RETRIES_MAX = 2;
 
-/**
- * Makes the cache of answers. If a request fails because the session changed or ended, the session
- * is read again; if the session has ended, `PrivateGate` leads to the sign-in page.
- */
+/** Makes the cache of answers. */
 export function makeQueryClient(): QueryClient {
   focusManager.setEventListener(listenForReturn);
-  const onError = (error: unknown): void => {
-    if (error instanceof ApiFault && SESSION_CODES.has(error.code)) {
-      void refreshAnswers(client, []);
-    }
-  };
+  const onError = (error: unknown): void => rereadSession(client, error);
   const client = new QueryClient({
     queryCache: new QueryCache({ onError }),
     mutationCache: new MutationCache({ onError }),
@@ -44,13 +37,3 @@ function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
     globalThis.removeEventListener("focus", listener);
   };
 }
-
-const SESSION_CODES: ReadonlySet<string> = new Set([
-  "signed_out",
-  "email_not_verified",
-  // The server answers this, for example, if the account's role has changed.
-  "forbidden",
-  // The server answers this if another tab has switched to another organization, or if the account
-  // was removed from this one.
-  "other_organization",
-]);

@@ -72,6 +72,9 @@ const settlement = () => import("../pages/operator/settlement-page.tsx");
 const optimize = () => import("../pages/optimize/optimize-page.tsx");
 const search = () => import("../pages/optimize/optimize-search-page.tsx");
 
+/** The pages of the docs keep the text of their search from one guide or route to the next. */
+const KEPT_PAGES: ReadonlySet<Load<unknown>> = new Set<Load<unknown>>([guide, reference]);
+
 /** The pages that most people see first. They use no component that needs `more-styles.ts`. */
 const FIRST_PAGES: ReadonlySet<Load<unknown>> = new Set<Load<unknown>>([verify, overview]);
 
@@ -155,6 +158,8 @@ function page<M>(parent: unknown, path: string, load: Load<M>, name: keyof M & s
     getParentRoute: () => parent as typeof root,
     path,
     component: lazyRouteComponent(() => withStyles(load), name),
+    // The page of another key, model or organization starts anew: an open dialog is not about it.
+    remountDeps: ({ params }) => (KEPT_PAGES.has(load) ? undefined : params),
   });
 }
 

@@ -1,6 +1,9 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 
-import { pathOfOurs, signInAddress } from "./sign-in.ts";
+import { faultText } from "../api/client.ts";
+import { pathOfOurs, signInAddress, signOut } from "./sign-in.ts";
+
+afterEach(() => vi.unstubAllGlobals());
 
 test("a return address is a page of the console and never another site", () => {
   for (const path of ["//evil.test", "/\\evil.test", "https://evil.test", "evil", "", "/a b"]) {
@@ -18,4 +21,13 @@ test("the sign-in address has the page to return to and the reason for the sign-
 test("the overview page and the sign-in page are not used as return addresses", () => {
   expect(signInAddress({ back: "/" })).toBe("/sign-in");
   expect(signInAddress({ back: "/sign-in?reason=expired" })).toBe("/sign-in");
+});
+
+test("signing out without a connection says so, and a refusal has the server's words", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
+  const fault = await signOut().catch(faultText);
+  expect(fault).toBe("The console cannot be reached. Check your connection and try again.");
+  const body = { error: { code: "rate_limit", message: "too many requests; wait" } };
+  vi.stubGlobal("fetch", () => Promise.resolve(Response.json(body, { status: 429 })));
+  expect(await signOut().catch(faultText)).toBe("Too many requests; wait.");
 });

@@ -1,4 +1,4 @@
-import { ApiFault } from "../api/client.ts";
+import { fetchOk } from "../api/client.ts";
 
 /** Why a visitor has to sign in; the sign-in page has a message for each reason. */
 export type SignInReason = "expired" | "signed-out" | "idp-ended" | "failed" | "denied";
@@ -30,13 +30,7 @@ export function pathOfOurs(path: string): string {
  * clears everything of the session from memory.
  */
 export async function signOut(): Promise<void> {
-  const response = await fetch("/auth/sign-out", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: "{}",
-  });
-  if (!response.ok) {
-    throw new ApiFault(response.status, (await response.json().catch(() => undefined)) as object);
-  }
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+  const response = await fetchOk("/auth/sign-out", init, (answer) => answer);
   globalThis.location.assign(response.redirected ? response.url : "/sign-in?reason=signed-out");
 }

@@ -7,7 +7,7 @@ import { Banner } from "./banner.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Fault } from "./fault.tsx";
 import kit from "./kit.module.css";
-import { isAnswerLost } from "../api/use-answer.ts";
+import { isAnswerLost, rereadSession } from "../api/use-answer.ts";
 import { controlled, fieldError } from "./fields.ts";
 
 interface Closable {
@@ -48,10 +48,10 @@ export interface Form<T> {
   ) => ReturnType<typeof controlled<string>> & { readonly error: string | undefined };
 }
 
-/** After a change, `stillWrong` returns the problems that remain; by default, all of them. */
+/** After a change, `stillWrong` returns the problems that remain. */
 export function useForm<T extends object>(
   first: T,
-  stillWrong?: (problems: Problems, changed: Partial<T>) => Problems,
+  stillWrong: (problems: Problems, changed: Partial<T>) => Problems = keepOthers,
 ): Form<T> {
   const submission = useSubmission();
   const [typed, setTyped] = useState(first);
@@ -59,7 +59,7 @@ export function useForm<T extends object>(
   const placed = new Set<string>();
   const set = (changed: Partial<T>): void => {
     setTyped((before) => ({ ...before, ...changed }));
-    if (stillWrong !== undefined) setProblems(stillWrong(problems, changed));
+    setProblems((before) => stillWrong(before, changed));
   };
   const errorOf = (field: string): string | undefined => {
     placed.add(field);
@@ -70,6 +70,10 @@ export function useForm<T extends object>(
     error: errorOf(field),
   });
   return { typed, problems, submission, placed, set, setProblems, errorOf, text };
+}
+
+function keepOthers(problems: Problems, changed: object): Problems {
+  return Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed)));
 }
 
 /** A form with its buttons. A refusal that no field shows is shown above the buttons. */
@@ -217,6 +221,7 @@ export function useSubmission(): Submission {
     setFault(failure);
     // Reads all answers again, so that the page behind the form shows whether the change was made.
     if (isAnswerLost(failure)) void client.invalidateQueries();
+    rereadSession(client, failure);
   };
   return {
     isBusy,

@@ -33,6 +33,7 @@ test("a text that is not an amount throws instead of becoming zero", () => {
 
 test("typed dollars may have a dollar sign and spaces, but no minus, no comma and no seventh decimal", () => {
   expect(readUsdInput(" $12.5 ")).toBe(12_500_000n);
+  expect(readUsdInput("$ 5")).toBe(5_000_000n);
   expect(readUsdInput("0")).toBe(0n);
   expect(readUsdInput("-1")).toBeUndefined();
   expect(readUsdInput("0.0000001")).toBeUndefined();

@@ -15,10 +15,15 @@ export function parseUsd(usd: string): bigint {
   return sign === "-" ? -micro : micro;
 }
 
+/** Typed dollars without a dollar sign and the spaces around it, as the API takes them. */
+export function bareUsd(text: string): string {
+  return text.trim().replace(/^\$\s*/, "");
+}
+
 /** Parses typed dollars into micro-dollars. Undefined for a negative amount or other text. */
 export function readUsdInput(text: string): bigint | undefined {
-  const trimmed = text.trim().replace(/^\$/, "");
-  return /^\d{1,9}(\.\d{1,6})?$/.test(trimmed) ? parseUsd(trimmed) : undefined;
+  const typed = bareUsd(text);
+  return /^\d{1,9}(\.\d{1,6})?$/.test(typed) ? parseUsd(typed) : undefined;
 }
 
 /** Writes micro-dollars in decimal dollars, always with six decimals, such as `"12.500000"`. */

@@ -83,6 +83,14 @@ test("the landing page's figures, model list and sample request come from the ca
   expect(policy).toMatch(/script-src 'sha256-[^']+';/);
 });
 
+test("the lowest price on the landing page is that of any provider, not only of those tried first", () => {
+  const [dear, cheap] = [model("lab/m", 3_000_000n), model("lab/m", 150_000n)];
+  const both = { ...dear, deployments: [...dear.deployments, ...cheap.deployments] };
+  const { html } = landingPage({ ...PLAIN, models: [both] });
+  expect(html).toContain("<strong>$0.15</strong> lowest price of a million input tokens");
+  expect(html).toContain("<td>$3.00</td><td>$6.00</td>");
+});
+
 /** Builds a model with only the fields that the page shows. */
 function model(id: string, prompt: bigint): ListedModel {
   const prices = { prompt, completion: prompt * 2n };

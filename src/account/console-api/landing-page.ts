@@ -60,7 +60,7 @@ function renderFigures(models: readonly ListedModel[]): string {
     models.flatMap(({ deployments }) => deployments.map(({ providerId }) => providerId)),
   ).size;
   const [lowest] = models
-    .flatMap((model) => findPrices(model)?.prompt ?? [])
+    .flatMap(({ deployments }) => deployments.map((each) => findPrices(each)?.prompt ?? 0n))
     .filter((each) => each > 0n)
     .toSorted((a, b) => (a < b ? -1 : 1));
   const figures = [
@@ -75,9 +75,9 @@ ${figures.map(([figure, name]) => `<li><strong>${figure}</strong> ${name}</li>`)
 </ul>`;
 }
 
-/** The prices of the provider that is tried first; undefined if it does not bill by the token. */
-function findPrices({ deployments: [first] }: ListedModel): Deployment["prices"] | undefined {
-  return first?.billing === "token" ? first.prices : undefined;
+/** Undefined if the deployment does not bill by the token. */
+function findPrices(of: Deployment | undefined): Deployment["prices"] | undefined {
+  return of?.billing === "token" ? of.prices : undefined;
 }
 
 /** Formats dollars with at least two decimals: `$0.15`, `$3.00`, `$0.0375`. */
@@ -89,11 +89,12 @@ function formatPrice(price: bigint): string {
 const LISTED = 8;
 
 function renderList(models: readonly ListedModel[]): string {
+  // The prices of the provider that is tried first.
   const rows = models
-    .filter((model) => (findPrices(model)?.completion ?? 0n) > 0n)
+    .filter(({ deployments: [first] }) => (findPrices(first)?.completion ?? 0n) > 0n)
     .slice(0, LISTED)
     .map((model) => {
-      const prices = findPrices(model);
+      const prices = findPrices(model.deployments[0]);
       const context = model.contextLength?.toLocaleString("en-US") ?? "–";
       const price = (each: bigint | undefined): string =>
         each === undefined ? "–" : formatPrice(each);

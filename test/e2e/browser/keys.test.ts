@@ -136,6 +136,30 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.getByText("made", { exact: true }).waitFor();
   });
 
+  test("closes a dialog of one key when the search leads to another key, so that it acts on no other key", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "hop" });
+    const { keyId } = await makeKey(fixture, page, { name: "key for alpha" });
+    await makeKey(fixture, page, { name: "key for beta" });
+    const leadTo = async (name: string): Promise<void> => {
+      await page.keyboard.press("Control+k");
+      const field = page.getByRole("combobox", { name: "Search pages, keys, and models" });
+      await field.fill(name);
+      await page.getByRole("option", { name, selected: true }).waitFor();
+      await field.press("Enter");
+      await page.locator("h1", { hasText: name }).waitFor();
+    };
+    await open(page, `/keys/${keyId}`);
+    // Both keys have been read then, so that their pages are shown at once.
+    await leadTo("key for beta");
+    await leadTo("key for alpha");
+    await page.getByRole("button", { name: "Rotate", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: /^Rotate/ });
+    await dialog.waitFor();
+    await leadTo("key for beta");
+    await expect.poll(() => dialog.count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
   test("keeps another member's change to a field that was not edited while the form was open", async () => {
     const { page } = await newcomer(fixture, browser, { name: "both" });
     const { keyId } = await makeKey(fixture, page, { name: "shared", cap_usd: "0.0001" });
@@ -388,8 +412,10 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     const field = dialog.getByRole("textbox", { name: "Provider key" });
     await field.fill("short");
     await dialog.getByRole("button", { name: "Add connection" }).click();
-    await dialog.getByText("Enter at least 8 characters").waitFor();
+    const problem = dialog.getByText("Enter at least 8 characters");
+    await problem.waitFor();
     await field.fill(OWN_KEY);
+    await problem.waitFor({ state: "detached" });
     await expect.poll(() => field.getAttribute("type")).toBe("password");
     await expectAccessible(page, "the form of a connection");
     await dialog.getByRole("button", { name: "Add connection" }).click();
@@ -469,10 +495,20 @@ describe.skipIf(!hasChromium)("webhooks on the page of alerts", () => {
     await dialog.getByLabel("All events, including ones added later").uncheck();
     await dialog.getByLabel("Credit added").uncheck();
     await expectAccessible(page, "the form of a webhook");
+    // The secret is shown before the page has read the destinations again.
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((done) => {
+      goOn = done;
+    });
+    await page.route("**/api/console/alerts", async (route) => {
+      await held;
+      await route.continue();
+    });
     await dialog.getByRole("button", { name: "Add webhook" }).click();
     const shown = page.getByRole("dialog", { name: "Save the signing secret" });
     const secret = (await shown.locator("[data-secret]").textContent()) ?? "";
     expect(secret).toMatch(/^whsec_/);
+    goOn();
     await shown.getByRole("link", { name: "How to verify a webhook" }).click();
     const question = page.getByRole("dialog", { name: "Have you saved it?" });
     await question.getByRole("button", { name: "Stay and save it" }).click();

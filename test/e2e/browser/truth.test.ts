@@ -96,10 +96,20 @@ describe.skipIf(!hasChromium)("the guides", () => {
     await page.getByLabel("Pasted key").fill("tm_vk_x; rm");
     await page.getByText("Enter a whole key.").waitFor();
     await page.getByLabel("Pasted key").fill(rawKey);
-    await page.getByRole("group", { name: "curl example" }).first().getByText(rawKey).waitFor();
-    await page.goto(`${fixture.consoleUrl}/docs/streaming`);
-    await page.getByRole("link", { name: "Sign in to run" }).first().waitFor();
-    expect(await page.content()).not.toContain(rawKey);
+    const code = page.getByRole("group", { name: "curl example" }).first();
+    await code.getByText(rawKey).waitFor();
+    // Another guide forgets the key, also one that this tab has shown before.
+    for (const guide of ["Streaming", "Quick start"]) {
+      await page.getByRole("link", { name: guide, exact: true }).click();
+      await page.getByRole("heading", { name: guide, level: 1 }).waitFor();
+      await expect.poll(() => page.content()).not.toContain(rawKey);
+      await page.getByLabel("Key in the code").selectOption("Paste a key");
+      await page.getByLabel("Pasted key").fill(rawKey);
+      await code.getByText(rawKey).waitFor();
+    }
+    await page.getByRole("link", { name: "Streaming", exact: true }).click();
+    await page.getByRole("heading", { name: "Streaming", level: 1 }).waitFor();
+    await expect.poll(() => page.content()).not.toContain(rawKey);
     expect(seen.filter((each) => each.includes(rawKey))).toEqual([]);
     const stored = await page.evaluate<string>(
       "JSON.stringify([{ ...localStorage }, { ...sessionStorage }])",
@@ -244,15 +254,28 @@ describe.skipIf(!hasChromium)("the console's pages agree with the gateway", () =
     expect(complaints).toEqual([]);
   });
 
-  test("the search of the docs finds a section, and the sample call of the reference succeeds", async () => {
+  test("the search of the docs finds a section and a route, says if it finds nothing or cannot search, and the sample call of the reference succeeds", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "docs", usd: "50" });
     await page.setViewportSize({ width: 1440, height: 900 });
     await open(page, "/docs");
-    await page.getByRole("searchbox", { name: "Search docs" }).fill("verify by hand");
+    const search = page.getByRole("searchbox", { name: "Search docs" });
+    await page.route("**/llms-full.txt", (route) => route.fulfill({ status: 400, body: "{}" }));
+    await search.fill("verify by hand");
+    const failure = page.getByRole("alert").filter({ hasText: "Something went wrong" });
+    await failure.waitFor();
+    expect(await page.getByText("No results").count()).toBe(0);
+    await page.unroute("**/llms-full.txt");
+    await failure.getByRole("button", { name: "Try again" }).click();
+    await failure.waitFor({ state: "detached" });
+    await search.fill("no such thing anywhere");
+    await page.getByRole("status").getByText("No results").waitFor();
+    await search.fill("post /v1/chat/completions");
+    await page.getByRole("link", { name: /^POST \/v1\/chat\/completions: / }).waitFor();
+    await search.fill("verify by hand");
     await page.getByRole("link", { name: "Webhooks: Verify it by hand" }).click();
     await page.waitForURL(/\/docs\/webhooks#verify-it-by-hand$/);
     await page.getByRole("navigation", { name: "On this page" }).waitFor();
-    await page.getByRole("searchbox", { name: "Search docs" }).fill("");
+    await search.fill("");
     await page.getByRole("link", { name: "All routes" }).click();
     const routes = page.getByRole("table", { name: "Routes of Chat" });
     await routes.getByRole("link", { name: "POST /v1/chat/completions" }).click();

@@ -8,6 +8,7 @@ describe("the typed amount", () => {
   test.each([
     ["5", "5.00"],
     ["$12.5", "12.50"],
+    ["$ 5", "5.00"],
     [" 5000.00 ", "5000.00"],
     ["12.500000", "12.50"],
   ])("%s is charged as %s", (text, amountUsd) => {

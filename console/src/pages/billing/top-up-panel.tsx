@@ -4,7 +4,7 @@ import { useState, type SyntheticEvent } from "react";
 
 import type { TopUp } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { plainUsd, showCents } from "../../ui/money-math.ts";
+import { bareUsd, plainUsd, showCents } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { call } from "../../api/client.ts";
@@ -156,7 +156,7 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
     const dollars = (field: Field): string =>
       // Turning the rule off sends the saved amounts. The server would refuse an invalid typed
       // amount, and the rule would stay on.
-      wanted || rule === null ? typed[field].trim().replace(/^\$/, "") : rule[field];
+      wanted || rule === null ? bareUsd(typed[field]) : rule[field];
     const body = {
       is_on: wanted,
       below_usd: dollars("below_usd"),

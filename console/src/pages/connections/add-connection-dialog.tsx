@@ -18,7 +18,8 @@ export const AddConnectionDialog = inDialog("Add connection", AddConnectionForm)
 
 function AddConnectionForm({ providers, onClose }: AddProps) {
   const client = useQueryClient();
-  const form = useForm({ provider: providers[0]?.id ?? "", name: "", key_id: "" });
+  const first = { provider: providers[0]?.id ?? "", name: "", key_id: "", provider_key: "" };
+  const form = useForm(first);
   // The field is uncontrolled and emptied before the call: the page's state never has the secret.
   const secret = useRef<HTMLInputElement>(null);
 
@@ -65,6 +66,8 @@ function AddConnectionForm({ providers, onClose }: AddProps) {
         spellCheck={false}
         maxLength={4096}
         visibilityToggleButtonProps={{ "aria-label": "Show or hide the key" }}
+        // Clears the field's problem.
+        onChange={() => form.set({ provider_key: "" })}
         error={form.errorOf("provider_key")}
       />
       <NativeSelect

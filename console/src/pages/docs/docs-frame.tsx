@@ -2,22 +2,27 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 
+import { fetchOk } from "../../api/client.ts";
+import { Fault } from "../../ui/fault.tsx";
+import { Note } from "../../ui/note.tsx";
 import { Page, type PageProps } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { type SideGroup, SidePages } from "../../ui/side-pages.tsx";
 import { GUIDES } from "./guide-list.ts";
-import { slugOf } from "./markdown-blocks.ts";
+import { slugOf, splitSections } from "./markdown-blocks.ts";
 import type { OperationView } from "./openapi-rows.ts";
+import { useOperations } from "./use-operations.ts";
 import styles from "./docs.module.css";
 
 interface DocsFrameProps extends PageProps {
   readonly sections?: readonly { readonly id: string; readonly label: string }[];
+  /** The routes in the menu. */
   readonly operations?: readonly OperationView[];
 }
 
 export function DocsFrame({ sections = [], operations = [], ...page }: DocsFrameProps) {
   const [query, setQuery] = useState("");
-  const found = useDocsSearch(query, operations);
+  const { found, told, failed } = useDocsSearch(query);
   const { length } = sections;
   // The sections are loaded after the page, so the browser cannot scroll to one of them itself.
   useEffect(() => {
@@ -30,6 +35,10 @@ export function DocsFrame({ sections = [], operations = [], ...page }: DocsFrame
       head={
         <div className={styles.search}>
           <SearchField label="Search docs" value={query} onChange={setQuery} />
+          <Note role="status">{told}</Note>
+          {failed === undefined ? null : (
+            <Fault error={failed.error} retry={() => void failed.refetch()} />
+          )}
         </div>
       }
       groups={query.trim() === "" ? groupsOf(operations) : [{ label: "Results", links: found }]}
@@ -77,20 +86,40 @@ interface Section {
   readonly text: string;
 }
 
+interface DocsSearch {
+  readonly found: SideGroup["links"];
+  /** Says how many results there are; blank before a search, and if a part of it failed. */
+  readonly told: string;
+  /** The part that could not be read. */
+  readonly failed?: { readonly error: unknown; readonly refetch: () => unknown } | undefined;
+}
+
 /** Finds guide sections and operations that contain every word. Matches in the name come first. */
-function useDocsSearch(query: string, operations: readonly OperationView[]): SideGroup["links"] {
+function useDocsSearch(query: string): DocsSearch {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const isWanted = words.length > 0;
   const guides = useQuery({
     queryKey: ["guides"],
-    queryFn: async ({ signal }) => (await fetch("/llms-full.txt", { signal })).text(),
-    enabled: words.length > 0,
+    queryFn: ({ signal }) => fetchOk("/llms-full.txt", { signal }, (answer) => answer.text()),
+    enabled: isWanted,
   });
-  if (words.length === 0) return [];
-  const all = [...sectionsOf(guides.data ?? ""), ...operations.map(sectionOf)];
+  const operations = useOperations(isWanted);
+  if (!isWanted) return { found: [], told: "" };
+  const all = [...sectionsOf(guides.data ?? ""), ...(operations.data ?? []).map(sectionOf)];
   const has = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
   const named = all.filter(({ label }) => has(label));
   const others = all.filter(({ label, text }) => !has(label) && has(`${label} ${text}`));
-  return [...named, ...others].slice(0, FOUND_MAX);
+  const ranked = [...named, ...others];
+  const found = ranked.slice(0, FOUND_MAX);
+  if (guides.isPending || operations.isPending) return { found, told: "Searching…" };
+  const failed = [guides, operations].find(({ data }) => data === undefined);
+  return { found, failed, told: failed === undefined ? countFound(ranked.length) : "" };
+}
+
+function countFound(count: number): string {
+  if (count === 0) return "No results";
+  if (count > FOUND_MAX) return `The first ${FOUND_MAX} of ${count} results`;
+  return count === 1 ? "1 result" : `${count} results`;
 }
 
 /** Splits `llms-full.txt`, where each guide begins with a line `Source: …`, into sections. */
@@ -99,7 +128,7 @@ function sectionsOf(text: string): readonly Section[] {
     const [, name, body] = /^([a-z-]+)\.md\n([\s\S]*)$/.exec(guide) ?? [];
     if (name === undefined || body === undefined) return [];
     const [, title = name] = /^# (.*)$/m.exec(body) ?? [];
-    return body.split(/^(?=##? )/m).flatMap((section) => {
+    return splitSections(body).flatMap((section) => {
       const [, marks, heading = title] = /^(##?) (.*)$/m.exec(section) ?? [];
       if (marks === undefined) return [];
       const isTop = marks === "#";

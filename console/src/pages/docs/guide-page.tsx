@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
+import { fetchOk } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
-import { Fault } from "../../ui/fault.tsx";
-import { Loading } from "../../ui/answer.tsx";
+import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DocsFrame } from "./docs-frame.tsx";
 import { chosenBlocks, modelOfGuide, isRawKey } from "./guide-call.ts";
@@ -31,11 +31,7 @@ export function GuidePage() {
 function Guide({ name, title }: { readonly name: string; readonly title: string }) {
   const text = useQuery<string>({
     queryKey: ["guide", name],
-    queryFn: async ({ signal }) => {
-      const answer = await fetch(`/docs/${name}.md`, { signal });
-      if (!answer.ok) throw new Error("This guide could not be loaded. Try again.");
-      return await answer.text();
-    },
+    queryFn: ({ signal }) => fetchOk(`/docs/${name}.md`, { signal }, (answer) => answer.text()),
   });
   const { isCopied, copy } = useCopy();
   const sections = readBlocks(text.data ?? "").flatMap((block) =>
@@ -55,9 +51,10 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
         )
       }
     >
-      {text.data === undefined ? null : <GuideView text={text.data} />}
-      {text.isError ? <Fault error={text.error} retry={() => void text.refetch()} /> : null}
-      {text.isPending ? <Loading rows={6} /> : null}
+      <Answer of={text} rows={6}>
+        {/* The React key forgets a pasted key when the reader opens another guide. */}
+        {(loaded) => <GuideView key={name} text={loaded} />}
+      </Answer>
       <Neighbours name={name} />
     </DocsFrame>
   );

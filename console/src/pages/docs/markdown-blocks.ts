@@ -25,11 +25,21 @@ export function slugOf(heading: string): string {
 
 const LABELS: Readonly<Record<string, string>> = { python: "Python", ts: "TypeScript" };
 
+const FENCED = /^(```\w*\n[\s\S]*?^```)$/m;
+
+/** Splits a guide before each heading of level 1 or 2. A comment in its code is not a heading. */
+export function splitSections(markdown: string): readonly string[] {
+  const parts = markdown
+    .split(FENCED)
+    .map((part) => (part.startsWith("```") ? part : part.replaceAll(/^(?=##? )/gm, "\0")));
+  return parts.join("").split("\0");
+}
+
 /** Parses a guide. Consecutive code fences in different languages become one block. */
 export function readBlocks(markdown: string): readonly Block[] {
   const blocks: Block[] = [];
   // Fenced code may contain empty lines; every other block ends at an empty line.
-  for (const part of markdown.split(/^(```\w*\n[\s\S]*?^```)$/m)) {
+  for (const part of markdown.split(FENCED)) {
     const fence = /^```(\w*)\n([\s\S]*)```$/.exec(part);
     if (fence === null) blocks.push(...part.split(/\n{2,}/).flatMap(readBlock));
     else addCode(blocks, toTab(fence[1] ?? "", (fence[2] ?? "").trimEnd()));

@@ -1,5 +1,4 @@
 import { Anchor, Code, Stack } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 
 import { useAnswer } from "../../api/use-answer.ts";
@@ -8,68 +7,57 @@ import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
-import { Fault } from "../../ui/fault.tsx";
-import { Loading } from "../../ui/answer.tsx";
+import { Answer } from "../../ui/answer.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { sentence } from "../../ui/sentence.ts";
 import { DocsFrame } from "./docs-frame.tsx";
 import { chosenBlocks, modelOfGuide } from "./guide-call.ts";
 import { Inline, MarkdownView } from "./markdown-view.tsx";
-import { readOperations, type FieldRow, type OperationView } from "./openapi-rows.ts";
+import type { FieldRow, OperationView } from "./openapi-rows.ts";
+import { OPENAPI, useOperations } from "./use-operations.ts";
 import { Note } from "../../ui/note.tsx";
-
-const ADDRESS = "/api/openapi-v1.json";
 
 export function ReferencePage() {
   const document = useOperations();
-  const operations = document.data ?? [];
   return (
     <DocsFrame
       title="API reference"
-      operations={operations}
+      operations={document.data ?? []}
       lead={
         <>
-          For tools: <Anchor href={ADDRESS}>OpenAPI 3.1</Anchor>. Every route takes a key as{" "}
+          For tools: <Anchor href={OPENAPI}>OpenAPI 3.1</Anchor>. Every route takes a key as{" "}
           <Code>authorization: Bearer</Code> or <Code>x-api-key</Code>.
         </>
       }
     >
-      {document.isError ? (
-        <Fault error={document.error} retry={() => void document.refetch()} />
-      ) : null}
-      {document.isPending ? <Loading rows={8} /> : null}
-      {[...new Set(operations.map(({ tag }) => tag))].map((tag) => (
-        <TablePanel
-          key={tag}
-          title={tag}
-          caption={`Routes of ${tag}`}
-          columns={ROUTE_COLUMNS}
-          rows={operations.filter((each) => each.tag === tag)}
-          rowKey={({ id }) => id}
-        />
-      ))}
+      <Answer of={document} rows={8}>
+        {(operations) =>
+          [...new Set(operations.map(({ tag }) => tag))].map((tag) => (
+            <TablePanel
+              key={tag}
+              title={tag}
+              caption={`Routes of ${tag}`}
+              columns={ROUTE_COLUMNS}
+              rows={operations.filter((each) => each.tag === tag)}
+              rowKey={({ id }) => id}
+            />
+          ))
+        }
+      </Answer>
     </DocsFrame>
   );
 }
 
 export function OperationPage() {
   const { operation: id } = useParams({ strict: false });
-  const document = useOperations();
-  if (document.isError) return <Fault error={document.error} />;
-  if (document.data === undefined) return <Loading rows={8} />;
-  const found = document.data.find((each) => each.id === id);
-  return found === undefined ? <NotFound /> : <Operation of={found} all={document.data} />;
-}
-
-function useOperations() {
-  return useQuery({
-    queryKey: ["openapi-v1"],
-    queryFn: async ({ signal }) => {
-      const answer = await fetch(ADDRESS, { signal });
-      if (!answer.ok) throw new Error("The reference could not be loaded. Try again.");
-      return readOperations(await answer.json());
-    },
-  });
+  return (
+    <Answer of={useOperations()} rows={8}>
+      {(all) => {
+        const found = all.find((each) => each.id === id);
+        return found === undefined ? <NotFound /> : <Operation of={found} all={all} />;
+      }}
+    </Answer>
+  );
 }
 
 function Operation(props: { readonly of: OperationView; readonly all: readonly OperationView[] }) {

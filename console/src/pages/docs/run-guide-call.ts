@@ -1,5 +1,5 @@
 import { writeUsd } from "../../ui/money-math.ts";
-import { member, send, sendJson, settledCost, text } from "../playground/gateway.ts";
+import { member, receive, send, sendJson, settledCost, text } from "../playground/gateway.ts";
 import type { GuideCall } from "./guide-call.ts";
 
 const SHOWN_CHARS_MAX = 20_000;
@@ -40,7 +40,8 @@ export async function runGuideCall(
   const response = await send(path, body === undefined ? { signal } : { body, signal });
   const requestId = response.headers.get("x-request-id") ?? undefined;
   const isJson = response.headers.get("content-type")?.includes("json") === true;
-  const whole = isJson ? await response.text() : await readStream(response, onText);
+  const read = isJson ? response.text() : readStream(response, onText);
+  const whole = await receive(read, signal);
   const costs = quotedAs !== undefined && requestId !== undefined;
   return {
     shown: isJson ? presentJson(whole) : whole,

@@ -96,6 +96,7 @@ describe("a typed cap", () => {
   test.each([
     ["25", "25"],
     [" $0.000001 ", "0.000001"],
+    ["$ 5", "5"],
     ["999999999.999999", "999999999.999999"],
   ])("is sent to the micro-dollar as it was typed: %s", (text, sent) => {
     expect(readCap(text)).toEqual({ kind: "capped", capUsd: sent });

@@ -1,6 +1,6 @@
 import type { CapField, CapPeriod, Caps, Key, KeyList, Limits } from "../../api/contract.ts";
 import { periodEndMs } from "../../../../src/kernel/core/cap-period.ts";
-import { compareUsd, parseUsd, computeShare, writeUsd } from "../../ui/money-math.ts";
+import { bareUsd, compareUsd, parseUsd, computeShare, writeUsd } from "../../ui/money-math.ts";
 
 export const KEY_CAPS = [
   {
@@ -67,7 +67,7 @@ type TypedCap =
 
 /** Reads a typed cap: blank changes nothing, 0 removes the cap. */
 export function readCap(text: string): TypedCap {
-  const typed = text.trim().replace(/^\$\s*/, "");
+  const typed = bareUsd(text);
   if (typed === "") return { kind: "unchanged" };
   if (typed.startsWith("-")) {
     return { kind: "problem", problem: "A cap cannot be negative. 0 removes it." };

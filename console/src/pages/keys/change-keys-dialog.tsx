@@ -7,14 +7,20 @@ import { countKeys, type ChosenKeysProps } from "./chosen-bar.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField, CapFields } from "./key-fields.tsx";
 import { useConfirmation, DialogForm, inDialog, useForm } from "../../ui/form-dialog.tsx";
-import { readKeysChange, TAGS_HELP, type TagsChoice, type TypedKeysChange } from "./key-forms.ts";
+import {
+  readKeysChange,
+  stillWrong,
+  TAGS_HELP,
+  type TagsChoice,
+  type TypedKeysChange,
+} from "./key-forms.ts";
 import { BLANK_CAPS, CAP_FIELDS, KEY_READERS } from "./caps.ts";
 
 export default inDialog(({ keys }) => `Change ${countKeys(keys.length)}`, ChangeKeysForm);
 
 function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps) {
   const change = useChange("POST /api/console/keys/change", KEY_READERS);
-  const form = useForm(NOTHING_TYPED);
+  const form = useForm<TypedKeysChange>(NOTHING_TYPED, stillWrong);
   const isConfirmed = useConfirmation(form.submission);
   const { tagsChoice, expiry } = form.typed;
 

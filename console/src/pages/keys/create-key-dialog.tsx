@@ -4,13 +4,13 @@ import { useState } from "react";
 
 import type { CreatedKey } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
-import { useAnswer } from "../../api/use-answer.ts";
+import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { useSampleCall } from "../../snippets/use-sample-call.ts";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { DialogForm, inDialog, MoreFields, useForm } from "../../ui/form-dialog.tsx";
-import { BLANK_CAPS, CAP_FIELDS } from "./caps.ts";
+import { BLANK_CAPS, CAP_FIELDS, KEY_READERS } from "./caps.ts";
 import { NAME_CHARS_MAX, readNewKey, stillWrong, type TypedKey } from "./key-forms.ts";
 import { findNamesake } from "./match-keys.ts";
 import { KeyFields } from "./key-fields.tsx";
@@ -73,7 +73,7 @@ interface CreateProps {
 
 function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps) {
   const client = useQueryClient();
-  const form = useForm(BLANK, stillWrong);
+  const form = useForm<TypedKey>(BLANK, stillWrong);
   const keys = useAnswer("GET /api/console/keys").data?.data ?? [];
   const namesake = findNamesake(form.typed.name, keys);
 
@@ -85,7 +85,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps) {
       const created = await call("POST /api/console/keys", { body: read.body });
       onClose();
       onCreated(created);
-      await client.invalidateQueries({ queryKey: ["GET /api/console/keys"] });
+      await refreshAnswers(client, KEY_READERS);
     });
   };
 

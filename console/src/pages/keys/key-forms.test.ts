@@ -129,4 +129,7 @@ test("changing a field clears its problem and keeps the problems of the other fi
   const caps = { month: "1", week: "", day: "" };
   expect(stillWrong(problems, { caps })).toEqual({ name: "a", expires_at: "d" });
   expect(stillWrong(problems, { models: [] })).toEqual(problems);
+  expect(stillWrong({ tags: "e", expires_at: "d" }, { tagsChoice: "keep" })).toEqual({
+    expires_at: "d",
+  });
 });

@@ -26,18 +26,24 @@ export interface TypedKey {
 }
 
 /** Returns the problems that remain after a change: those of the changed fields are dropped. */
-export function stillWrong(problems: FieldProblems, changed: Partial<TypedKey>): FieldProblems {
-  const fields = Object.keys(changed).flatMap((name) => FIELDS_OF[name as keyof TypedKey]);
+export function stillWrong(
+  problems: FieldProblems,
+  changed: Partial<TypedKey & TypedKeysChange>,
+): FieldProblems {
+  const fields = Object.keys(changed).flatMap((name) => FIELDS_OF[name as keyof typeof FIELDS_OF]);
   return Object.fromEntries(
     Object.entries(problems).filter(([field]) => !(fields as readonly string[]).includes(field)),
   );
 }
 
-const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[]>> = {
+const FIELDS_OF: Readonly<
+  Record<keyof (TypedKey & TypedKeysChange), readonly (keyof FieldProblems)[]>
+> = {
   name: ["name"],
   rpm: ["rpm"],
   caps: CAP_FIELDS,
   tags: ["tags"],
+  tagsChoice: ["tags"],
   expiry: ["expires_at"],
   models: [],
 };

@@ -5,7 +5,7 @@ import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, inDialog, useForm } from "../../ui/form-dialog.tsx";
 import { LIMIT_READERS, BLANK_LIMITS, LimitFields } from "./edit-limit-dialog.tsx";
-import { pickLimits, readLimits, type Ceilings } from "./limit-change.ts";
+import { pickLimits, readLimits, stillWrong, type Ceilings } from "./limit-change.ts";
 
 interface AddProps {
   readonly rows: readonly LimitRow[];
@@ -18,7 +18,7 @@ function AddLimitForm({ rows, onClose }: AddProps) {
   const models = useAnswer("GET /api/models.json");
   const keys = useAnswer("GET /api/console/keys").data?.data;
   const change = useChange("POST /api/admission-limits", LIMIT_READERS);
-  const form = useForm({ model: "", key_id: "", limits: BLANK_LIMITS });
+  const form = useForm({ model: "", key_id: "", limits: BLANK_LIMITS }, stillWrong);
   const { model, key_id: keyId, limits } = form.typed;
   const ceilings = ceilingsUnder(rows, keyId);
 

@@ -22,7 +22,7 @@ export const EditCapDialog = editDialog(describeRow, EditCapForm);
 function EditCapForm({ edited, onClose }: EditProps<CapRow>) {
   const forKey = useChange("PATCH /api/console/keys/:key_id", KEY_READERS);
   const forOrg = useChange("PATCH /api/console/org-cap", KEY_READERS);
-  const form = useForm({ usd: "" });
+  const form = useForm({ usd: "" }, () => ({}));
   const isConfirmed = useConfirmation(form.submission);
   const cap = KEY_CAPS.find(({ period }) => period === edited.period) ?? KEY_CAPS[0];
   const send = (): void => {

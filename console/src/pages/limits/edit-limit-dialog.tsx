@@ -15,6 +15,7 @@ import {
   pickLimits,
   LIMIT_KINDS,
   readLimits,
+  stillWrong,
   toScope,
   type LimitKind,
   KIND_LABELS,
@@ -28,7 +29,7 @@ export const EditLimitDialog = editDialog((row) => `Limits of ${describeRow(row)
 
 function EditLimitForm({ edited, onClose }: EditProps<LimitRow>) {
   const change = useChange("POST /api/admission-limits", LIMIT_READERS);
-  const form = useForm({ limits: BLANK_LIMITS });
+  const form = useForm({ limits: BLANK_LIMITS }, stillWrong);
   const ceilings = pickLimits(edited, "ceiling");
   const send = (): void => {
     const read = readLimits(form.typed.limits, ceilings);

@@ -4,6 +4,7 @@ import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import type { CapRow } from "../keys/caps.ts";
 import {
   readLimits,
+  stillWrong,
   tellingCaps,
   tellingLimits,
   toScope,
@@ -52,6 +53,13 @@ describe("the form of a limit", () => {
     const removed: TypedLimits = { ...typed({}), rpm: { text: "999", isRemoved: true } };
     expect(readLimits(removed, CEILINGS)).toEqual({ isReady: true, values: { rpm: null } });
   });
+});
+
+test("changing a limit, or the key that bounds it, clears the problems of the limits but not the model's", () => {
+  const problems = { model: "a", rpm: "b", tpm: "c" };
+  expect(stillWrong(problems, { limits: typed({ tpm: "5" }) })).toEqual({ model: "a" });
+  expect(stillWrong(problems, { key_id: "key_1" })).toEqual({ model: "a" });
+  expect(stillWrong(problems, { model: "lab/one" })).toEqual({ rpm: "b", tpm: "c" });
 });
 
 describe("the scope of a change", () => {

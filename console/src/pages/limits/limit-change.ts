@@ -1,4 +1,5 @@
 import type { BodyOf, LimitRow } from "../../api/contract.ts";
+import type { Problems } from "../../ui/form-dialog.tsx";
 import type { CapRow } from "../keys/caps.ts";
 
 type LimitBody = BodyOf<"POST /api/admission-limits">;
@@ -43,6 +44,17 @@ export function readLimits(typed: TypedLimits, ceilings: Ceilings): ReadLimits {
   return Object.keys(problems).length > 0
     ? { isReady: false, problems }
     : { isReady: true, values };
+}
+
+/** Returns the problems that remain after a change. Another key has other ceilings. */
+export function stillWrong(
+  problems: Problems,
+  changed: { readonly model?: string; readonly key_id?: string; readonly limits?: TypedLimits },
+): Problems {
+  const dropped = Object.keys(changed).flatMap<string>((name) =>
+    name === "model" ? [name] : LIMIT_KINDS,
+  );
+  return Object.fromEntries(Object.entries(problems).filter(([name]) => !dropped.includes(name)));
 }
 
 /** Names the row's scope in a request; undefined if the customer cannot change its limits. */

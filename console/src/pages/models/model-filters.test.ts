@@ -135,6 +135,7 @@ test("a context is parsed with k, M and separators", () => {
 
 test("a price is parsed exactly, and an invalid one is no filter", () => {
   expect(readPrice("$0.15")).toBe(150_000n);
+  expect(readPrice("$ 2")).toBe(2_000_000n);
   expect(["", "cheap", "-1", "1.2345678"].map(readPrice)).toEqual(Array(4).fill(undefined));
 });
 

@@ -1,5 +1,5 @@
 import type { ListingFigures, Model, ModelProvider } from "../../api/contract.ts";
-import { parseUsd } from "../../ui/money-math.ts";
+import { bareUsd, parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
 import type { ServedModels } from "./served.ts";
 
@@ -116,7 +116,7 @@ export function readContext(text: string | undefined): number | undefined {
 
 /** Parses dollars per million tokens into micro-dollars. Undefined if there is no valid filter. */
 export function readPrice(text: string | undefined): bigint | undefined {
-  const price = (text ?? "").trim().replace(/^\$/, "");
+  const price = bareUsd(text ?? "");
   return /^\d{1,7}(\.\d{1,6})?$/.test(price) ? parseUsd(price) : undefined;
 }
 

@@ -10,7 +10,7 @@ import { formatMs, formatShare } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { listDays, spokenDays, upLabel, type ServedDay } from "./served.ts";
+import { dayTitle, listDays, spokenDays, upLabel, type ServedDay } from "./served.ts";
 import styles from "./models.module.css";
 import { Note } from "../../ui/note.tsx";
 
@@ -70,7 +70,8 @@ const OWN = {
 };
 const SHARED = {
   caption: "All customers",
-  empty: "Not enough calls yet. A day is shown once 3 organizations have made 200 calls together.",
+  empty:
+    "Not enough calls yet. A day is shown after its end if 3 organizations made 200 calls together, and none of them more than half.",
   hasHours: false,
 };
 
@@ -117,7 +118,10 @@ function buildColumns(
 ): readonly Column<ListingFigures>[] {
   return [
     column("name", label, nameOf),
-    column("days", "By day", ({ days }) => <UptimeDays days={listDays(days, nowMs)} />),
+    // Only the figures of all customers have no count of calls.
+    column("days", "By day", ({ days, calls }) => (
+      <UptimeDays days={listDays(days, nowMs)} isShared={calls === null} />
+    )),
     numberColumn("uptime", "Uptime", ({ uptime }) => uptime, { show: formatShare }),
     numberColumn("success", "Succeeded", ({ success }) => success, { show: formatShare }),
     numberColumn("p50", "First token, p50", ({ ttft_p50_ms: ms }) => ms, { show: formatMs }),
@@ -127,15 +131,16 @@ function buildColumns(
   ];
 }
 
-function UptimeDays({ days }: { readonly days: readonly ServedDay[] }) {
+function UptimeDays(props: { readonly days: readonly ServedDay[]; readonly isShared: boolean }) {
+  const { days, isShared } = props;
   return (
-    <span className={styles.days} role="img" aria-label={spokenDays(days)}>
-      {days.map(({ day, uptime }) => (
+    <span className={styles.days} role="img" aria-label={spokenDays(days, { isShared })}>
+      {days.map((each) => (
         <span
-          key={day}
+          key={each.day}
           className={styles.day}
-          data-state={upLabel(uptime)}
-          title={`${day}: ${uptime === null ? "no calls" : formatShare(uptime)}`}
+          data-state={upLabel(each.uptime)}
+          title={dayTitle(each, { isShared })}
         />
       ))}
     </span>

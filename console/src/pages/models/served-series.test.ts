@@ -61,5 +61,10 @@ test("only the eight listings with the most calls are drawn", () => {
     nowMs: NOW_MS,
     lineOf,
   });
-  expect(parts.map(({ id }) => id)).toEqual(["p11", "p10", "p9", "p8", "p7", "p6", "p5", "p4"]);
+  const drawn = ["p11", "p10", "p9", "p8", "p7", "p6", "p5", "p4"];
+  expect(parts.map(({ id }) => id)).toEqual(drawn);
+  // The figures of all customers have shares instead of counts.
+  const shared = listings.map((each, at) => ({ ...each, calls: null, share_of_calls: at / 66 }));
+  const shown = { metric: "p95", span: "30d", nowMs: NOW_MS, lineOf } as const;
+  expect(buildServedSeries(shared, shown).parts.map(({ id }) => id)).toEqual(drawn);
 });

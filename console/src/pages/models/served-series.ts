@@ -48,7 +48,7 @@ export function buildServedSeries(
   },
 ) {
   const { metric, span, nowMs, lineOf } = shown;
-  const drawn = listings.toSorted((a, b) => (b.calls ?? 0) - (a.calls ?? 0)).slice(0, LINES_MAX);
+  const drawn = listings.toSorted((a, b) => weigh(b) - weigh(a)).slice(0, LINES_MAX);
   const lines = drawn.map((listing) => ({
     part: { id: listing[lineOf], name: listing[lineOf] },
     known: new Map(
@@ -71,4 +71,9 @@ export function buildServedSeries(
     };
   });
   return { parts: lines.map(({ part }) => part), buckets };
+}
+
+/** The figures of all customers have no counts, only shares. */
+function weigh({ calls, share_of_calls: share }: ListingFigures): number {
+  return calls ?? share;
 }

@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
 
 import { buildFigures, buildListing, buildModel } from "./sample-models.test-data.ts";
-import { indexServedModels, listDays, servedFirst, upLabel } from "./served.ts";
+import {
+  dayTitle,
+  indexServedModels,
+  listDays,
+  servedFirst,
+  spokenDays,
+  upLabel,
+} from "./served.ts";
 
 const figures = (provider: string, rest: Parameters<typeof buildFigures>[0]) =>
   buildFigures({ provider, model: "acme/one", ...rest });
@@ -46,6 +53,24 @@ test("the uptime history has the thirty days up to today, and days without calls
   expect(days.map(({ uptime }) => upLabel(uptime)).filter((each) => each !== "none")).toEqual([
     "down",
   ]);
+});
+
+test("only a day of the organization's own calls is said to have had none: one of all customers' calls may just not be shown", () => {
+  const days = listDays([day("2026-11-23T00:00:00.000Z", 0.25)], NOW_MS);
+  const [own, all] = [{ isShared: false }, { isShared: true }];
+  const shown = days.slice(-2);
+  expect(shown.map((each) => dayTitle(each, own))).toEqual([
+    "23 Nov 2026: 25%",
+    "24 Nov 2026: no calls",
+  ]);
+  expect(shown.map((each) => dayTitle(each, all))).toEqual([
+    "23 Nov 2026: 25%",
+    "24 Nov 2026: not shown",
+  ]);
+  expect(spokenDays(days, own)).toBe("Uptime of 1 day with calls: below 100% on 23 Nov 2026 25%");
+  expect(spokenDays(days, all)).toBe("Uptime of 1 day with figures: below 100% on 23 Nov 2026 25%");
+  expect(spokenDays(listDays([], NOW_MS), own)).toBe("No calls in 30 days");
+  expect(spokenDays(listDays([], NOW_MS), all)).toBe("No day is shown");
 });
 
 test("a day is up only with an uptime of 100%, and down below 50%", () => {

@@ -39,7 +39,7 @@ export interface ServedDay {
   readonly day: string;
   /**
    * The share, from 0 to 1, of hours with calls in which at least one succeeded. Null if the day had
-   * no calls.
+   * no calls or, of all customers' calls, is not shown.
    */
   readonly uptime: number | null;
 }
@@ -59,14 +59,24 @@ export function upLabel(uptime: number | null): "up" | "partly" | "down" | "none
   return uptime >= 0.5 ? "partly" : "down";
 }
 
-/** A sentence for screen readers: the number of days with calls, and each day below 100%. */
-export function spokenDays(days: readonly ServedDay[]): string {
+/** All customers' figures leave out today and each day with too few customers or calls. */
+interface Counted {
+  readonly isShared: boolean;
+}
+
+export function dayTitle({ day, uptime }: ServedDay, { isShared }: Counted): string {
+  const none = isShared ? "not shown" : "no calls";
+  return `${day}: ${uptime === null ? none : formatShare(uptime)}`;
+}
+
+/** A sentence for screen readers: the number of days with figures, and each day below 100%. */
+export function spokenDays(days: readonly ServedDay[], { isShared }: Counted): string {
   const used = days.filter(({ uptime }) => uptime !== null);
-  if (used.length === 0) return "No calls in 30 days";
+  if (used.length === 0) return isShared ? "No day is shown" : "No calls in 30 days";
   const bad = used.flatMap(({ day, uptime }) =>
     uptime === null || uptime === 1 ? [] : [`${day} ${formatShare(uptime)}`],
   );
   const count = used.length === 1 ? "1 day" : `${used.length} days`;
   const found = bad.length === 0 ? "all of them 100%" : `below 100% on ${bad.join(", ")}`;
-  return `Uptime of ${count} with calls: ${found}`;
+  return `Uptime of ${count} ${isShared ? "with figures" : "with calls"}: ${found}`;
 }

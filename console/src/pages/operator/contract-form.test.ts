@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { readContractForm, type ContractForm } from "./contract-form.ts";
+import { readContractForm, stillWrong, type ContractForm } from "./contract-form.ts";
 
 const BLANK: ContractForm = { scope: "org", target: "", rpm: "", tpm: "", concurrency: "" };
 
@@ -21,6 +21,16 @@ test("the scope decides whether the target is sent as a key, as a model, or not 
   expect(org).toEqual({ isReady: true, body: { scope: "org", rpm: 5 } });
   const model = readContractForm({ ...BLANK, scope: "model", target: "acme/a", tpm: "7" });
   expect(model).toMatchObject({ body: { scope: "model", model: "acme/a", tpm: 7 } });
+});
+
+test("any limit solves that none was set, and another scope that the target is missing", () => {
+  const read = readContractForm({ ...BLANK, scope: "model" });
+  const problems: Parameters<typeof stillWrong>[0] = read.isReady ? {} : read.problems;
+  expect(Object.keys(problems)).toEqual(["target", "rpm"]);
+  expect(stillWrong(problems, { tpm: "5" })).toEqual({ target: problems.target });
+  expect(stillWrong(problems, { scope: "org" })).toEqual({ rpm: problems.rpm });
+  const wrong = { rpm: "a", tpm: "b" };
+  expect(stillWrong(wrong, { tpm: "5" })).toEqual({ rpm: "a" });
 });
 
 test.each([

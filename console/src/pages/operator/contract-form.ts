@@ -32,11 +32,24 @@ export function readContractForm(
     else problems[name] = "Enter a whole number above 0, or “default”.";
   }
   const isEmpty = NAMES.every((name) => typed[name].trim() === "");
-  if (isEmpty) problems.rpm = "Set at least one of the three limits.";
+  if (isEmpty) problems.rpm = NO_LIMIT;
   if (Object.keys(problems).length > 0) return { isReady: false, problems };
   const of = typed.scope === "model" ? { model: target } : { key_id: target };
   const isNamed = typed.scope !== "org" && target !== "";
   return { isReady: true, body: { scope: typed.scope, ...(isNamed ? of : {}), ...values } };
+}
+
+const NO_LIMIT = "Set at least one of the three limits.";
+
+/** Returns the problems that remain after a change. A target is wrong only for its scope. */
+export function stillWrong(problems: Problems, changed: Partial<ContractForm>): Problems {
+  const isSet = NAMES.some((name) => changed[name] !== undefined);
+  const solved = Object.keys(changed.scope === undefined ? changed : { ...changed, target: "" });
+  return Object.fromEntries(
+    Object.entries(problems).filter(
+      ([name, problem]) => !solved.includes(name) && !(isSet && problem === NO_LIMIT),
+    ),
+  );
 }
 
 function isLimit(text: string, value: number): boolean {

@@ -3,10 +3,11 @@ import { Checkbox, NativeSelect, Text, TextInput } from "@mantine/core";
 import type { OperatorContract, RouteName } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { checkable, controlled } from "../../ui/fields.ts";
+import { bareUsd } from "../../ui/money-math.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, inDialog, useForm, type Form } from "../../ui/form-dialog.tsx";
 import { KIND_LABELS, LIMIT_KINDS } from "../limits/limit-change.ts";
-import { readContractForm, type ContractForm } from "./contract-form.ts";
+import { readContractForm, stillWrong, type ContractForm } from "./contract-form.ts";
 
 const refreshes: readonly RouteName[] = [
   "GET /api/operator/organizations",
@@ -53,14 +54,15 @@ export const GrantDialog = inDialog("Grant credit", GrantForm);
 function GrantForm({ orgId, reference = "", onClose }: GrantProps) {
   const grant = useChange("POST /api/operator/organizations/:org_id/grants", refreshes);
   const form = useForm({ amount: "", ref: reference, isTrial: false });
-  const { amount, ref, isTrial } = form.typed;
+  const { ref, isTrial } = form.typed;
+  const amount = bareUsd(form.typed.amount);
   const send = (): void =>
     form.submission.run(async () => {
       const { is_new: isNew } = await grant.mutateAsync({
         params: { org_id: orgId },
-        body: { amount_usd: amount.trim(), ref: ref.trim(), is_trial: isTrial },
+        body: { amount_usd: amount, ref: ref.trim(), is_trial: isTrial },
       });
-      notifyDone(isNew ? `$${amount.trim()} was granted` : "This reference was granted before");
+      notifyDone(isNew ? `$${amount} was granted` : "This reference was granted before");
       onClose();
     });
   return (
@@ -122,7 +124,7 @@ const SCOPES: { readonly value: OperatorContract["scope"]; readonly label: strin
 
 function ContractFields({ orgId, onClose }: OrgProps) {
   const change = useChange("POST /api/operator/organizations/:org_id/contract", refreshes);
-  const form = useForm(EMPTY);
+  const form = useForm(EMPTY, stillWrong);
   const { scope } = form.typed;
   const send = (): void => {
     const read = readContractForm(form.typed);

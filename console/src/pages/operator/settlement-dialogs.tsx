@@ -11,7 +11,7 @@ import { SmallButton } from "../../ui/buttons.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { controlled } from "../../ui/fields.ts";
 import { formatCount } from "../../ui/format.ts";
-import { addUsd, parseUsd } from "../../ui/money-math.ts";
+import { addUsd, bareUsd, parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import {
@@ -82,7 +82,7 @@ function DepositForm({ onClose }: { readonly onClose: () => void }) {
       const { amount, ...names } = form.typed;
       const [provider, ref] = [names.provider.trim(), names.ref.trim()];
       const params = { provider_id: provider };
-      const body = { amount_usd: amount.trim(), ref };
+      const body = { amount_usd: bareUsd(amount), ref };
       const { is_new: isNew } = await deposit.mutateAsync({ params, body });
       notifyRecorded(`The deposit ${ref} with ${provider}`, isNew);
       onClose();
@@ -166,10 +166,7 @@ function CompareForm({ provider, period, onClose, onCompared }: CompareProps) {
   const form = useForm({ statement: "" });
   const { statement } = form.typed;
   const fail = (problem: string): void => form.setProblems({ statement: problem });
-  const write = (text: string): void => {
-    form.setProblems({});
-    form.set({ statement: text });
-  };
+  const write = (text: string): void => form.set({ statement: text });
   const send = (): void => {
     if (new Blob([statement]).size > BYTES_MAX) return fail(TOO_LARGE);
     form.submission.run(async () => {

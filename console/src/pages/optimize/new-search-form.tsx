@@ -18,7 +18,7 @@ import { useChange } from "../../api/use-answer.ts";
 import { defined } from "../../../../src/kernel/core/defined.ts";
 import { useSession } from "../../api/use-session.ts";
 import { formatCount } from "../../ui/format.ts";
-import { readUsdInput, writeUsd } from "../../ui/money-math.ts";
+import { bareUsd, readUsdInput, writeUsd } from "../../ui/money-math.ts";
 import { ForRole, RoleNote } from "../../ui/for-role.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
@@ -45,9 +45,7 @@ interface Draft {
 }
 
 export function NewSearchForm({ models }: { readonly models: readonly Model[] }) {
-  const form = useForm(EMPTY, (problems, changed) =>
-    Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed))),
-  );
+  const form = useForm(EMPTY);
   const draft = form.typed;
   const start = useChange("POST /api/console/optimize", ["GET /api/console/optimize"]);
   const navigate = useNavigate();
@@ -68,8 +66,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
     if (Object.keys(found).length > 0) return;
     form.submission.run(async () => {
       const { name, objective, budget_usd: budget } = draft;
-      const budget_usd = budget.trim().replace(/^\$/, "");
-      const body = { ...wanted, name: name.trim(), objective, budget_usd };
+      const body = { ...wanted, name: name.trim(), objective, budget_usd: bareUsd(budget) };
       const search = await start.mutateAsync({ body });
       await searchShelf.keep(createKeptSearch(search.search_id, orgId, prompts));
       await navigate({ to: "/optimize/$searchId", params: { searchId: search.search_id } });

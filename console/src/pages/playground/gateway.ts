@@ -45,15 +45,20 @@ export async function send(path: string, { body, signal }: SendOptions = {}): Pr
           headers: { "content-type": "application/json", ...headers },
           body: JSON.stringify(body),
         };
-  let response: Response;
+  const asked = fetch(`${ROOT}${path}`, { ...sent, ...defined({ signal }) });
+  const response = await receive(asked, signal);
+  if (response.ok) return response;
+  throw new GatewayFault(response.status, await response.json().catch(() => undefined));
+}
+
+/** Waits for an answer or its body. Rejects as `send` does if the connection fails meanwhile. */
+export async function receive<T>(part: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   try {
-    response = await fetch(`${ROOT}${path}`, { ...sent, ...defined({ signal }) });
+    return await part;
   } catch (fault) {
     if (signal?.aborted === true) throw fault;
     throw new GatewayFault(0, undefined);
   }
-  if (response.ok) return response;
-  throw new GatewayFault(response.status, await response.json().catch(() => undefined));
 }
 
 export interface JsonAnswer {
@@ -67,7 +72,7 @@ export interface JsonAnswer {
 
 export async function sendJson(path: string, options: SendOptions = {}): Promise<JsonAnswer> {
   const response = await send(path, options);
-  const bodyText = await response.text();
+  const bodyText = await receive(response.text(), options.signal);
   const json = parseJson(bodyText);
   if (json === undefined) throw new GatewayFault(response.status, undefined);
   return {

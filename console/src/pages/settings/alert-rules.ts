@@ -1,5 +1,5 @@
-import type { Alerts, BodyOf } from "../../api/contract.ts";
-import { plainUsd } from "../../ui/money-math.ts";
+import type { AlertDestination, Alerts, BodyOf } from "../../api/contract.ts";
+import { bareUsd, plainUsd } from "../../ui/money-math.ts";
 
 type Rules = Alerts["rules"];
 
@@ -34,15 +34,44 @@ export function changedRules(
   typed: TypedRules,
 ): BodyOf<"PATCH /api/console/alerts"> {
   const before = typedRules(opened);
-  const below = typed.below.trim().replace(/^\$/, "");
+  const below = bareUsd(typed.below);
   const { percents } = typed;
-  const isSame =
-    percents.length === before.percents.length &&
-    percents.every((percent) => before.percents.includes(percent));
   const events = EVENTS.filter(([name]) => typed[name] !== before[name]);
   return {
     ...(below === before.below ? {} : { balance_below_usd: below === "" ? null : below }),
-    ...(isSame ? {} : { cap_percents: percents.map(Number) }),
+    ...(areSame(percents, before.percents) ? {} : { cap_percents: percents.map(Number) }),
     ...Object.fromEntries(events.map(([name]) => [name, typed[name]])),
   };
+}
+
+/** The form of a destination. Null kinds means all of them, including future ones. */
+export interface TypedDestination {
+  readonly isEnabled: boolean;
+  readonly kinds: readonly string[] | null;
+}
+
+export function typedDestination({ disabled_at: at, kinds }: AlertDestination): TypedDestination {
+  return { isEnabled: at === null, kinds };
+}
+
+/**
+ * Returns only what differs from the opened form: its reader may have confirmed the address since,
+ * and saving other events must not disable it.
+ */
+export function changedDestination(
+  opened: AlertDestination,
+  typed: TypedDestination,
+): BodyOf<"PATCH /api/console/alerts/destinations/:destination_id"> {
+  const before = typedDestination(opened);
+  const { isEnabled, kinds } = typed;
+  const hasSameKinds =
+    kinds === null || before.kinds === null ? kinds === before.kinds : areSame(kinds, before.kinds);
+  return {
+    ...(isEnabled === before.isEnabled ? {} : { is_enabled: isEnabled }),
+    ...(hasSameKinds ? {} : { kinds: kinds === null ? null : [...kinds] }),
+  };
+}
+
+function areSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((one) => b.includes(one));
 }

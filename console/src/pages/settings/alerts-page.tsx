@@ -159,7 +159,7 @@ const COLUMNS: readonly Column<AlertDelivery>[] = [
   column("again", "Actions", (delivery) => <SendAgain delivery={delivery} />, { align: "right" }),
 ];
 
-const CHANNELS = { email: "E-mail", webhook: "Webhook" } as const;
+const CHANNELS = { email: "Email", webhook: "Webhook" } as const;
 
 function SendAgain({ delivery }: { readonly delivery: AlertDelivery }) {
   const { destination_id: id, event_id: eventId, address } = delivery;

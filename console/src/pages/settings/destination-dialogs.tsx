@@ -1,5 +1,6 @@
 import { Checkbox, Stack, Switch, TextInput, Button, Group, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 
 import type { Alerts, AlertDestination } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
@@ -15,9 +16,9 @@ import {
   type Form,
 } from "../../ui/form-dialog.tsx";
 import { Time } from "../../ui/time.tsx";
+import { changedDestination, typedDestination, type TypedDestination } from "./alert-rules.ts";
 
-/** Null means all kinds of events, including those that are added in the future. */
-type ChosenKinds = readonly string[] | null;
+type ChosenKinds = TypedDestination["kinds"];
 
 function KindsField(props: {
   readonly all: Alerts["kinds"];
@@ -98,11 +99,12 @@ function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps) {
       const added = await call("POST /api/console/alerts/destinations", {
         body: { channel, [field]: where.trim(), kinds: chosen === null ? null : [...chosen] },
       });
-      await refreshAnswers(client, ["GET /api/console/alerts"]);
       onClose();
+      // Before the list is read again, which may take long: only this answer has the secret.
       if (added.secret !== null) onSecret(added.secret);
       else if (added.confirm_until === null) notifyDone(`Alerts go to ${added.address}`);
       else notifyDone(`A message to ${added.address} asks to confirm`);
+      await refreshAnswers(client, ["GET /api/console/alerts"]);
     });
   };
 
@@ -143,20 +145,19 @@ function EditParts(props: EditProps) {
 
 function EditForm({ destination, kinds, onClose }: EditProps) {
   const client = useQueryClient();
-  const form = useForm<{ readonly isEnabled: boolean; readonly kinds: ChosenKinds }>({
-    isEnabled: destination.disabled_at === null,
-    kinds: destination.kinds,
-  });
-  const { disabled_reason: why } = destination;
+  const [opened] = useState(destination);
+  const form = useForm(typedDestination(opened));
+  const { disabled_reason: why } = opened;
   const isReaders = why === "unconfirmed" || why === "stopped";
 
   const send = (): void => {
-    const { isEnabled, kinds: chosen } = form.typed;
-    if (chosen?.length === 0) return;
+    if (form.typed.kinds?.length === 0) return;
+    const body = changedDestination(opened, form.typed);
+    if (Object.keys(body).length === 0) return onClose();
     form.submission.run(async () => {
       await call("PATCH /api/console/alerts/destinations/:destination_id", {
         params: { destination_id: destination.destination_id },
-        body: { is_enabled: isEnabled, kinds: chosen === null ? null : [...chosen] },
+        body,
       });
       await refreshAnswers(client, REFRESHED);
       notifyDone(`The destination ${destination.address} was saved`);
@@ -193,9 +194,10 @@ function SecretPart({ destination, onClose, onRotated }: EditProps) {
       const rotated = await call("POST /api/console/alerts/destinations/:destination_id/rotate", {
         params: { destination_id: id },
       });
-      await refreshAnswers(client, REFRESHED);
       onClose();
+      // Before the list is read again, as above.
       onRotated(rotated.secret ?? "");
+      await refreshAnswers(client, REFRESHED);
     });
   return (
     <Stack gap="xs">

@@ -78,7 +78,7 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }) {
 function Unavailable({ alerts }: { readonly alerts: Alerts }) {
   const { can_email: canMail, can_webhook: canPost } = alerts;
   if (canMail && canPost) return null;
-  const mail = "E-mail is not available here. Ask the operator to configure a mail server.";
+  const mail = "Email is not available here. Ask the operator to configure a mail server.";
   const post = "Webhooks are not available here. Ask the operator to configure an encryption key.";
   return (
     <Alert color="gray" icon={<Info aria-hidden />} mb="md">

@@ -14,7 +14,13 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { call } from "../../api/client.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { DialogForm, editDialog, useForm, type EditProps } from "../../ui/form-dialog.tsx";
+import {
+  DialogForm,
+  editDialog,
+  useForm,
+  useSubmission,
+  type EditProps,
+} from "../../ui/form-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
@@ -50,31 +56,31 @@ const COLUMNS: readonly Column<Invitation>[] = [
   timeColumn("mailed", "Sent by email", ({ mailed_at: at }) => at, { otherwise: "No" }),
 ];
 
+const REFRESHED = ["GET /api/console/members"] as const;
+
 function Actions(props: {
   readonly invitation: Invitation;
   readonly onSent: (sent: SentInvitation) => void;
 }) {
   const { email, invitation_id } = props.invitation;
-  const refreshes = ["GET /api/console/members"] as const;
-  const renew = useChange("POST /api/console/invitations/:invitation_id/renew", refreshes);
-  const revoke = useChange("POST /api/console/invitations/:invitation_id/revoke", refreshes);
+  const client = useQueryClient();
+  const renewal = useSubmission();
+  const revoke = useChange("POST /api/console/invitations/:invitation_id/revoke", REFRESHED);
   const asked = { params: { invitation_id } };
+  const renew = (): void =>
+    renewal.run(async () => {
+      try {
+        // The link is shown first: the server cannot show it again, and the refresh may take long.
+        props.onSent(await call("POST /api/console/invitations/:invitation_id/renew", asked));
+      } catch (fault) {
+        notifyFault(fault);
+        throw fault;
+      }
+      await refreshAnswers(client, REFRESHED);
+    });
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
-      <CompactButton
-        aria-label={`Send again to ${email}`}
-        loading={renew.isPending}
-        onClick={() =>
-          renew.mutate(asked, {
-            onSuccess: (sent) => {
-              props.onSent(sent);
-              // Clears the cached answer, which contains the link: only the dialog may keep it.
-              renew.reset();
-            },
-            onError: notifyFault,
-          })
-        }
-      >
+      <CompactButton aria-label={`Send again to ${email}`} loading={renewal.isBusy} onClick={renew}>
         Send again
       </CompactButton>
       <CompactButton
@@ -124,8 +130,8 @@ function InviteForm(props: {
       const { email, role } = form.typed;
       const body = { email: email.trim(), role };
       const sent = await call("POST /api/console/invitations", { body });
-      await refreshAnswers(client, ["GET /api/console/members"]);
       props.onSent(sent);
+      await refreshAnswers(client, REFRESHED);
     });
   return (
     <DialogForm form={form} submitLabel="Invite" onSubmit={submit} onCancel={props.onCancel}>
