@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 
@@ -11,6 +11,7 @@ import {
   SMALL_BODY_BYTES_MAX,
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
+import { onceClosed } from "../../gateway/index.ts";
 import { refuseFault, sendRefusal } from "./answer-request.ts";
 import { bytesReader } from "./guard-request.ts";
 import { alertLinkRoutes } from "./alert-link-routes.ts";
@@ -73,9 +74,9 @@ export async function createConsoleServer(deps: ConsoleDeps) {
   register(app, deps);
   await app.ready();
   let inFlight = 0;
-  app.server.on("request", (_request, response: ServerResponse) => {
+  app.server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     inFlight += 1;
-    response.once("close", () => (inFlight -= 1));
+    onceClosed(request, response, () => (inFlight -= 1));
   });
   return {
     /** Created, but not listening yet. */

@@ -76,6 +76,27 @@ function destroyAfter(socket: Duplex, ms: number): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
+/**
+ * Calls `listener` once: when the answer is complete, or its connection has closed. Node does not
+ * tell a waiting pipelined answer that the connection has closed, so each listens to the socket.
+ */
+export function onceClosed(
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  listener: () => void,
+): void {
+  // For example, the client has left while the console looked up its session.
+  if (socket.destroyed) return process.nextTick(listener);
+  const onClose = (): void => {
+    response.off("close", onClose);
+    socket.off("close", onClose);
+    listener();
+  };
+  response.on("close", onClose);
+  // Any number may wait, so the number of listeners is not limited.
+  if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
+}
+
 export function hasUnreadBody(request: IncomingMessage): boolean {
   if (request.complete) return false;
   const { "content-length": length, "transfer-encoding": encoding } = request.headers;

@@ -1,4 +1,6 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { createServer } from "node:http";
+
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 
 import {
   connectionsOf,
@@ -6,6 +8,7 @@ import {
   NO_TIMEOUTS,
   type RawClient,
 } from "../../../test/support/http-listener.ts";
+import { listenLocally } from "../../../test/support/local-server.ts";
 import { plainPrincipal } from "../../../test/support/plain-ports.ts";
 import { type Clock, type Deadline, Deadlines, systemClock } from "../../kernel/core/time.ts";
 import {
@@ -15,7 +18,7 @@ import {
   UnreadAnswers,
 } from "./connections.ts";
 import type { AuthOutcome } from "../accounts/authenticate.ts";
-import type { GatewayServerOptions } from "./gateway-server.ts";
+import { type GatewayServerOptions, serveKnownCaller } from "./gateway-server.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 import { get, post, type Route } from "./route-table.ts";
 
@@ -227,6 +230,30 @@ describe("bodies that do not arrive whole", () => {
     for (const client of others) {
       await vi.waitFor(() => expect(client.text()).toMatch(/^HTTP\/1.1 200 .*400001$/s), PATIENCE);
     }
+  });
+});
+
+describe("a client that leaves while it is identified", () => {
+  test("is not in flight any more, even if another listener identified it", async () => {
+    const { options } = await listeners.listen([get("/v1/models", async () => undefined)]);
+    const call = { principal: plainPrincipal("org_a", "key_a"), url: "/v1/models" };
+    let hasArrived = false;
+    let isServed = false;
+    const { port, close } = await listenLocally(
+      createServer((request, response) => {
+        hasArrived = true;
+        request.socket.once("close", () => {
+          serveKnownCaller(options, { request, response }, call);
+          isServed = true;
+        });
+      }),
+    );
+    onTestFinished(close);
+    const { socket } = await listeners.client(port, ASK);
+    await vi.waitFor(() => expect(hasArrived).toBe(true), PATIENCE);
+    socket.destroy();
+    await vi.waitFor(() => expect(isServed).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(options.metrics.inFlight).toBe(0), PATIENCE);
   });
 });
 

@@ -1,4 +1,6 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import type { IncomingMessage, Server } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
@@ -10,6 +12,7 @@ import {
 import { systemClock } from "../../../src/kernel/core/time.ts";
 import { openIdentity } from "../../../src/account/identity/open-identity.ts";
 import { loadConfig } from "../../../src/kernel/config/load-config.ts";
+import { until } from "../../support/books.ts";
 import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { listenLocally } from "../../support/local-server.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
@@ -29,6 +32,8 @@ const faults: unknown[] = [];
 
 interface Served {
   readonly url: string;
+  readonly server: Server;
+  readonly inFlight: () => number;
   close(): Promise<void>;
 }
 
@@ -80,6 +85,8 @@ async function serve(
   const { url } = await listenLocally(console.server);
   return {
     url,
+    server: console.server,
+    inFlight: () => console.inFlight(),
     close: async () => {
       await console.close();
       await identity.close();
@@ -266,4 +273,20 @@ describe("a console whose pages are not built", () => {
     expect(refused.status).toBe(401);
     expect(refused.headers["strict-transport-security"]).toBeUndefined();
   });
+});
+
+test("requests that wait for an earlier one are no longer in flight when their connection has closed", async () => {
+  const { url, server, inFlight } = built;
+  let arrived = 0;
+  const closeAtThird = ({ socket }: IncomingMessage): void => {
+    arrived += 1;
+    if (arrived === 3) socket.destroy();
+  };
+  server.on("request", closeAtThird);
+  onTestFinished(() => void server.off("request", closeAtThird));
+  const client = connect({ host: "127.0.0.1", port: Number(new URL(url).port) });
+  client.on("error", () => undefined);
+  client.write("GET /keys HTTP/1.1\r\nhost: a\r\naccept: text/html\r\n\r\n".repeat(3));
+  await until("all have arrived", () => arrived === 3);
+  await expect.poll(inFlight).toBe(0);
 });
