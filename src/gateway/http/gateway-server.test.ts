@@ -234,6 +234,28 @@ describe("bodies that do not arrive whole", () => {
 });
 
 describe("a client that leaves while it is identified", () => {
+  test("is not let in afterwards, so that no place stays taken for it", async () => {
+    let answer: ((outcome: AuthOutcome) => void) | undefined;
+    const authenticate = (): Promise<AuthOutcome> =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const refuseBeforeBody = vi.fn<GatewayServerOptions["refuseBeforeBody"]>(() => false);
+    const route = post("/v1/messages", async () => undefined);
+    const { port, options } = await listeners.listen([route], {
+      authenticator: { authenticate, forget: () => undefined },
+      refuseBeforeBody,
+    });
+    const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n";
+    const { socket } = await listeners.client(port, `${head}{}`);
+    await vi.waitFor(() => expect(answer).toBeDefined(), PATIENCE);
+    socket.destroy();
+    await vi.waitFor(() => expect(options.metrics.inFlight).toBe(0), PATIENCE);
+    answer?.({ ok: true, principal: plainPrincipal("org_a", "key_a") });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(refuseBeforeBody).not.toHaveBeenCalled();
+  });
+
   test("is not in flight any more, even if another listener identified it", async () => {
     const { options } = await listeners.listen([get("/v1/models", async () => undefined)]);
     const call = { principal: plainPrincipal("org_a", "key_a"), url: "/v1/models" };

@@ -207,6 +207,8 @@ class RequestWalk implements OpenRequest {
   }
 
   #accept(principal: Principal): void {
+    // A client that left while its key was looked up has freed its places already.
+    if (this.#exchange.gone) return;
     const known = this.#known;
     if (known === undefined) {
       return this.#exchange.refuse(noSuchRoute(this.#request.method ?? "GET", this.#path));
