@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
@@ -50,6 +51,11 @@ export async function createConsoleServer(deps: ConsoleDeps) {
       setHeaders(deps, request.id, reply);
       refuseFault(deps, fault, reply);
     },
+  });
+  // A pipelined request waits for its turn, so that it takes nothing, such as an open file, for an
+  // answer that is never sent: Node does not tell a waiting answer that its connection has closed.
+  app.addHook("onRequest", async (_request, { raw }) => {
+    if (raw.socket === null) await once(raw, "socket");
   });
   app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
   app.addHook("onSend", async (_request, { raw }) => {
