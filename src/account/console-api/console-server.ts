@@ -12,7 +12,7 @@ import {
   SMALL_BODY_BYTES_MAX,
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
-import { onceClosed } from "../../gateway/index.ts";
+import { onceClosed, PipelineBound } from "../../gateway/index.ts";
 import { refuseFault, sendRefusal } from "./answer-request.ts";
 import { bytesReader } from "./guard-request.ts";
 import { alertLinkRoutes } from "./alert-link-routes.ts";
@@ -26,6 +26,8 @@ import { securityHeaders } from "./security-headers.ts";
 import { invalidField, missing } from "./console-refusal.ts";
 
 const KEEP_ALIVE_MS = 65_000;
+/** The most pipelined requests of a connection that wait for their turn. */
+const PIPELINED_MAX = 500;
 /** Allows an id of 200 characters to arrive percent-encoded. */
 const PARAM_CHARS_MAX = 1_000;
 
@@ -52,10 +54,13 @@ export async function createConsoleServer(deps: ConsoleDeps) {
       refuseFault(deps, fault, reply);
     },
   });
+  const pipelines = new PipelineBound(PIPELINED_MAX);
   // A pipelined request waits for its turn, so that it takes nothing, such as an open file, for an
   // answer that is never sent: Node does not tell a waiting answer that its connection has closed.
-  app.addHook("onRequest", async (_request, { raw }) => {
-    if (raw.socket === null) await once(raw, "socket");
+  app.addHook("onRequest", async (request, { raw }) => {
+    if (raw.socket !== null) return;
+    pipelines.admits(request.raw, raw);
+    await once(raw, "socket");
   });
   app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
   app.addHook("onSend", async (_request, { raw }) => {

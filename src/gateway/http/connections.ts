@@ -97,6 +97,32 @@ export function onceClosed(
   if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
 }
 
+/**
+ * Bounds how many pipelined requests wait on a connection. Each takes many times as much memory as
+ * its client has sent, and Node reads on while there are no answers that wait.
+ */
+export class PipelineBound {
+  readonly #max: number;
+  readonly #waiting = new WeakMap<Duplex, number>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** False if too many requests wait, or did: the connection is then destroyed. */
+  admits({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    if (response.socket !== null) return true;
+    const waiting = (this.#waiting.get(socket) ?? 0) + 1;
+    if (waiting > this.#max) socket.destroy();
+    if (socket.destroyed) return false;
+    this.#waiting.set(socket, waiting);
+    response.once("socket", () => {
+      this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1);
+    });
+    return true;
+  }
+}
+
 export function hasUnreadBody(request: IncomingMessage): boolean {
   if (request.complete) return false;
   const { "content-length": length, "transfer-encoding": encoding } = request.headers;

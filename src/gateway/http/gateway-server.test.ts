@@ -10,6 +10,7 @@ import {
 } from "../../../test/support/http-listener.ts";
 import { listenLocally } from "../../../test/support/local-server.ts";
 import { plainPrincipal } from "../../../test/support/plain-ports.ts";
+import { PIPELINED_REQUESTS_MAX } from "../../kernel/core/constants.ts";
 import { type Clock, type Deadline, Deadlines, systemClock } from "../../kernel/core/time.ts";
 import {
   ArrivingBodies,
@@ -184,6 +185,21 @@ test("answers that wait behind another on their connection are bounded, however 
   await listeners.client(port, ASK.repeat(12), false);
   await vi.waitFor(() => expect(answered).toBeGreaterThanOrEqual(8), PATIENCE);
   await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
+});
+
+test("a client that pipelines more requests than may wait is disconnected, and no more are begun", async () => {
+  let begun = 0;
+  const route = get("/v1/models", async () => {
+    begun += 1;
+  });
+  const { port, server } = await listeners.listen([route]);
+  const most = PIPELINED_REQUESTS_MAX + 1;
+  await listeners.client(port, ASK.repeat(most));
+  await vi.waitFor(() => expect(begun).toBe(most), PATIENCE);
+  expect(await connectionsOf(server)).toBe(1);
+  const client = await listeners.client(port, ASK.repeat(1_000));
+  await vi.waitFor(() => expect(client.hasEnded()).toBe(true), PATIENCE);
+  expect(begun).toBe(2 * most);
 });
 
 describe("bodies that do not arrive whole", () => {
