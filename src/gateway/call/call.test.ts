@@ -158,6 +158,19 @@ test("after the client left, nothing is held for or sent to the next candidate",
   expect(rolled).toEqual([]);
 });
 
+test("a call that comes to its attempt after a shutdown has cut the others is answered, and sent to no provider", async () => {
+  const running = start({
+    change: ({ deps: { deadlines } }) => {
+      deadlines.cutAll();
+      return {};
+    },
+  });
+  await promisesOnly();
+  expect(running.sent).toEqual([]);
+  expect(running.client.refusal).toMatchObject({ class: "upstream_error", status: 502 });
+  expect(running.deps.deadlines.size).toBe(0);
+});
+
 test("a job that its provider accepted is sent to no other, even if it could not be stored", async () => {
   const unwritten = refusal("gateway_error", "the job could not be written down");
   const accept = () => Promise.resolve(refused(unwritten));

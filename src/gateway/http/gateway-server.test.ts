@@ -124,6 +124,23 @@ describe("a connection whose client reads slowly", () => {
     expect(seen).toBeGreaterThan(bodyBytes);
   });
 
+  test("is not reset when a shutdown cuts its stream, so that it gets the end of it", async () => {
+    const deadlines = new Deadlines(systemClock);
+    let end: (() => void) | undefined;
+    const stream = get("/v1/models", async (exchange) => {
+      exchange.begin("text/event-stream", {});
+      exchange.write("x".repeat(2 ** 20));
+      end = () => exchange.end("the last event");
+    });
+    const { port } = await listeners.listen([stream], { deadlines });
+    const client = await listeners.client(port, ASK, false);
+    await vi.waitFor(() => expect(deadlines.size).toBe(1), PATIENCE);
+    deadlines.cutAll();
+    end?.();
+    client.socket.resume();
+    await vi.waitFor(() => expect(client.text()).toContain("the last event"), PATIENCE);
+  });
+
   test("is closed, longest wait first, when unread answers exceed the bound of a key or of the process", async () => {
     const mib = 1024 * 1024;
     const wide = 1024 * mib;
