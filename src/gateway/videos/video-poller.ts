@@ -156,10 +156,17 @@ export class VideoPoller {
     const poll = toPollResult(answer, deployment, clock.nowMs());
     const askedMs = poll.kind === "failure" ? poll.retryAfterMs : undefined;
     const pauseMs = answer === undefined ? videos.noAnswerPauseMs : askedMs;
-    if (pauseMs !== undefined) {
-      this.#cooldownUntilMs.set(toPollAccount(job), clock.monotonicMs() + pauseMs);
-    }
+    if (pauseMs !== undefined) this.#pause(toPollAccount(job), pauseMs);
     return poll;
+  }
+
+  /** Drops what is over, because an account may have no job any more that would look for it. */
+  #pause(account: string, pauseMs: number): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const [other, untilMs] of this.#cooldownUntilMs) {
+      if (untilMs <= nowMs) this.#cooldownUntilMs.delete(other);
+    }
+    this.#cooldownUntilMs.set(account, nowMs + pauseMs);
   }
 
   async #ended(fetch: RunningFetch<FetchedAnswer>): Promise<FetchedAnswer | undefined> {
@@ -193,10 +200,8 @@ export class VideoPoller {
   }
 
   #cooldownMs(job: Pick<VideoJob, "deploymentId" | "connectionId">): number {
-    const account = toPollAccount(job);
-    const cooldownMs = (this.#cooldownUntilMs.get(account) ?? 0) - this.#deps.clock.monotonicMs();
-    if (cooldownMs <= 0) this.#cooldownUntilMs.delete(account);
-    return Math.max(0, cooldownMs);
+    const untilMs = this.#cooldownUntilMs.get(toPollAccount(job)) ?? 0;
+    return Math.max(0, untilMs - this.#deps.clock.monotonicMs());
   }
 
   #noteUnknown(job: TakenJob, poll: PollResult): void {
