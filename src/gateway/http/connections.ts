@@ -93,13 +93,13 @@ export function onceClosed(
     listener();
   };
   response.on("close", onClose);
-  // Any number may wait, so the number of listeners is not limited.
+  // More may wait than Node allows listeners by default.
   if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
 }
 
 /**
  * Bounds how many pipelined requests wait on a connection. Each takes many times as much memory as
- * its client has sent, and Node reads on while there are no answers that wait.
+ * its client has sent, and Node stops reading only if answers wait, not if requests do.
  */
 export class PipelineBound {
   readonly #max: number;

@@ -219,6 +219,21 @@ test("a client that pipelines more requests than may wait is disconnected, and n
   expect(begun).toBe(2 * most);
 });
 
+test("a client may pipeline any number of requests, as long as few wait at a time", async () => {
+  const route = get("/v1/models", async (exchange) => {
+    exchange.answer("application/json", {}, "{}");
+  });
+  const { port } = await listeners.listen([route]);
+  const atOnce = PIPELINED_REQUESTS_MAX - 1;
+  const client = await listeners.client(port, ASK.repeat(atOnce));
+  for (let answers = atOnce; answers <= 4 * atOnce; answers += atOnce) {
+    const received = (): number => client.text().split("HTTP/1.1 200").length - 1;
+    await vi.waitFor(() => expect(received()).toBe(answers), PATIENCE);
+    client.socket.write(ASK.repeat(atOnce));
+  }
+  expect(client.hasEnded()).toBe(false);
+});
+
 describe("bodies that do not arrive whole", () => {
   const KB_400 = Buffer.alloc(400_000, 0x20);
   const serve = async (exchange: HttpExchange): Promise<void> => {
