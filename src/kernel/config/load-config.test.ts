@@ -45,7 +45,8 @@ test("auth.key_cache_ms can be at most five seconds", () => {
 });
 
 test("every time in milliseconds is bounded so that a timer can wait for the sum of two", () => {
-  const times = Object.values<Setting<unknown>>(SETTINGS).filter(({ path }) => path.endsWith("_ms"));
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+  const times = settings.filter(({ path }) => path.endsWith("_ms"));
   expect(times.length).toBeGreaterThan(20);
   expect(times.filter(({ max = Infinity }) => 2 * max + 60_000 > 2_147_483_647)).toEqual([]);
 });
