@@ -56,7 +56,7 @@ export async function createConsoleServer(deps: ConsoleDeps) {
   });
   const pipelines = new PipelineBound(PIPELINED_MAX);
   // A pipelined request waits for its turn, so that it takes nothing, such as an open file, for an
-  // answer that is never sent: Node does not tell a waiting answer that its connection has closed.
+  // answer that is never sent: not every version of Node tells it that its connection has closed.
   // A request that closes the connection, as one too many does, waits until it is collected.
   app.addHook("onRequest", async (request, { raw }) => {
     if (raw.socket !== null) return;

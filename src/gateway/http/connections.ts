@@ -77,8 +77,8 @@ function destroyAfter(socket: Duplex, ms: number): void {
 }
 
 /**
- * Calls `listener` once: when the answer is complete, or its connection has closed. Node does not
- * tell a waiting pipelined answer that the connection has closed, so each listens to the socket.
+ * Calls `listener` once: when the answer is complete, or its connection has closed. Not every
+ * Node tells a waiting pipelined answer about the latter, so each listens to the socket.
  */
 export function onceClosed(
   { socket }: IncomingMessage,
