@@ -5,7 +5,12 @@ import { ROUTES } from "../../src/account/console-api/contract.ts";
 import type { RouteContract } from "../../src/account/console-api/contract/shared.ts";
 import { PLAYGROUND_NEED } from "../../src/account/console-api/playground-routes.ts";
 import { HEADERS } from "../../src/gateway/http/response-headers.ts";
-import { environmentName, SETTINGS, type Setting } from "../../src/kernel/config/settings.ts";
+import {
+  environmentName,
+  SETTING_MS_MAX,
+  SETTINGS,
+  type Setting,
+} from "../../src/kernel/config/settings.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { REFUSALS } from "../../src/kernel/core/refusals.ts";
 import { mayRole, type Need, NEEDS, ROLES } from "../../src/kernel/core/roles.ts";
@@ -31,7 +36,7 @@ export function configPage(): string {
       "`tokenmarket.yaml`, and the file over the defaults. A dot in a setting's name is a level of the file. " +
       "A secret `X` is read from a file where `X_FILE` names one ([secrets](../operating/running.md#secrets-in-files)). " +
       "A running server follows a few of them ([what follows without a restart](../operating/running.md#what-follows-without-a-restart)); " +
-      "every other change waits for its restart.",
+      `every other change waits for its restart. A time in milliseconds (\`_ms\`) is at most ${SETTING_MS_MAX}, ten days.`,
     table(["Setting", "Environment", "Default", "Meaning"], rows),
   );
 }

@@ -36,6 +36,7 @@ export function attemptClassifier(clock: Clock) {
       ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",
       failover: false,
+      isByGateway: true,
     }),
   };
 }

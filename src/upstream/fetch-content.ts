@@ -67,7 +67,8 @@ const REDIRECTS_MAX = 3;
 export function fetchContent(input: ContentInput): RunningContent {
   const run = new ContentRun(input);
   input.deadlines.watch(run);
-  run.start();
+  // If the program shuts down, the transfer has ended already.
+  if (run.watchedAt !== -1) run.start();
   return run;
 }
 
@@ -122,7 +123,7 @@ class ContentRun implements RunningContent, Deadline {
     this.#failed(new Error("the reader has ended"));
   }
 
-  cut(): void {
+  onCut(): void {
     this.#failed(new Error("the program shuts down"));
   }
 

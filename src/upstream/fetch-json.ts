@@ -39,6 +39,8 @@ export interface FetchedAnswer {
 export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   const run = new FetchRun(input);
   input.deadlines.watch(run);
+  // The program shuts down, so the fetch has ended already.
+  if (run.watchedAt === -1) return run;
   try {
     input.send(run);
   } catch {
@@ -81,7 +83,7 @@ class FetchRun implements UpstreamHandler, RunningFetch<FetchedAnswer>, Deadline
     this.#giveUp(undefined);
   }
 
-  cut(): void {
+  onCut(): void {
     this.#giveUp(undefined);
   }
 

@@ -1,3 +1,5 @@
+import { createServer } from "node:net";
+
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { until } from "../../test/support/books.ts";
@@ -6,6 +8,7 @@ import {
   type Ending,
   startClosingProvider,
 } from "../../test/support/closing-provider.ts";
+import { listenLocally } from "../../test/support/local-server.ts";
 import type { Deployment } from "../catalog/catalog.ts";
 import { BufferPool } from "../kernel/core/buffer-pool.ts";
 import { UpstreamClient } from "./upstream-client.ts";
@@ -17,14 +20,15 @@ interface Opened {
   readonly sentAgain: () => number;
 }
 
-async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
+/** With a `proxy`, the requests go to an origin that only the proxy could reach. */
+async function open({ idleMs = 4_000, proxy = "" } = {}): Promise<Opened> {
   const provider = await startClosingProvider();
   let again = 0;
   const client = new UpstreamClient({
     allowPrivateUpstreams: true,
     providerKey: () => "sk",
     bodyPool: new BufferPool(),
-    outbound: { idleMs, noProxy: "", all: { proxy: "" }, byProvider: new Map() },
+    outbound: { idleMs, noProxy: "", all: { proxy }, byProvider: new Map() },
     onSentAgain: () => {
       again += 1;
     },
@@ -36,7 +40,7 @@ async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
   const deployment = {
     providerId: "acme",
     wire: "wire_a",
-    baseUrl: provider.url,
+    baseUrl: proxy === "" ? provider.url : "https://provider.test/v1",
   } as unknown as Deployment;
   const sendOnce = (text: string, isUnwanted: boolean): Promise<unknown> =>
     new Promise((resolve) => {
@@ -135,4 +139,19 @@ test("a connection is kept shorter than our limit when its provider says so", as
   provider.keepAlive = "timeout=1";
   expect([await send("a"), await send("b")]).toEqual([200, 200]);
   expect([provider.connections, sentAgain()]).toEqual([2, 0]);
+});
+
+test("a proxy that ends the connection instead of opening a tunnel fails the request, and is not asked again and again", async () => {
+  let asked = 0;
+  const proxy = await listenLocally(
+    createServer((socket) => {
+      asked += 1;
+      socket.on("error", () => undefined);
+      socket.on("data", () => socket.end());
+    }),
+  );
+  onTestFinished(proxy.close);
+  const { send } = await open({ proxy: proxy.url });
+  expect(await send("a")).toBe("ECONNRESET");
+  expect(asked).toBe(1);
 });

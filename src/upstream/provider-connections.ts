@@ -119,7 +119,8 @@ export class ProviderConnections {
       keepAliveMaxTimeout: idleMs,
     };
     const pooled = (to: string | URL, connector: buildConnector.connector): Pool => {
-      const followed = followSockets(connector, (socket) => this.#requests.follow(socket));
+      const failing = failAtOnce(connector);
+      const followed = followSockets(failing, (socket) => this.#requests.follow(socket));
       return new Pool(to, { ...options, connect: this.#bodies.connector(followed) });
     };
     if (proxy === "") return pooled(origin, buildConnector({ ...connect, lookup }));
@@ -136,6 +137,21 @@ export class ProviderConnections {
         pooled(to, connector as buildConnector.connector),
     });
   }
+}
+
+/** After a fault with such a code, undici connects again without end and fails no request. */
+const RETRIED_CODES: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "UND_ERR_INFO"]);
+
+/** Wraps a connector: a proxy that ends the connection without a tunnel then fails the request. */
+function failAtOnce(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...outcome) => {
+      const [cause] = outcome;
+      const isRetried = RETRIED_CODES.has((cause as NodeJS.ErrnoException | null)?.code);
+      if (!isRetried) return callback(...outcome);
+      const fault = new Error("the proxy ended the connection", { cause });
+      callback(Object.assign(fault, { code: "ECONNRESET" }), null);
+    });
 }
 
 function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): void {

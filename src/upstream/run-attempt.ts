@@ -108,6 +108,8 @@ const TRAILING_BYTES_TIMEOUT_MS = 2_000;
 export function runAttempt(input: AttemptInput): RunningAttempt {
   const run = new AttemptRun(input);
   input.deadlines.watch(run);
+  // The program shuts down, so the attempt has ended already.
+  if (run.watchedAt === -1) return run;
   try {
     input.send(run);
   } catch (error) {
@@ -172,7 +174,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#end(this.#input.classify.abandoned(this.#status));
   }
 
-  cut(): void {
+  onCut(): void {
     this.abandon();
   }
 

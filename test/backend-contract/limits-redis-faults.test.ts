@@ -92,6 +92,23 @@ describe.skipIf(redisProgram === undefined)(
       expect(far.asked).toBe(0);
     });
 
+    test("writes its own leases again once, however many claims wait for the slot", async () => {
+      const slot = newSlot();
+      const scopes = orgScope({});
+      const scriptCalls = async (): Promise<number> => {
+        const stats = String(await redis.command("info", "commandstats"));
+        return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]);
+      };
+      const take = (count: number) =>
+        Promise.all(Array.from({ length: count }, () => near.take(slot, scopes)));
+      await take(600);
+      await redis.command("flushall");
+      const before = await scriptCalls();
+      await take(20);
+      // One asks, one refills, one writes the leases and asks again; a timer may add another.
+      expect((await scriptCalls()) - before).toBeLessThan(10);
+    });
+
     test("recovers requests in flight from the processes that hold them", async () => {
       const slot = newSlot();
       const scopes = orgScope({ concurrent: 6 });

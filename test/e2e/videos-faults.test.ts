@@ -295,8 +295,8 @@ describe("a database", () => {
     expectRefusal(answer, { status: 503, code: "gateway_error" });
     expect(answer.headers).toMatchObject({ "retry-after": "2" });
     proxy.set("up");
-    // A sweep that loses its database connection keeps the job's lease for half a minute, and a
-    // poll that fails postpones the next one. This test waits for neither.
+    // A sweep that loses its database connection keeps the job's lease until it ends, and a poll
+    // that fails postpones the next one. This test waits for neither.
     const dueNow =
       "update video_job set lease_until = null, next_poll_at = now() where job_id = $1";
     await until("it is settled", async () => {

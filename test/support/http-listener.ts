@@ -43,7 +43,7 @@ export class Listeners {
 
   async listen(routes: readonly Route[], change: Partial<GatewayServerOptions> = {}) {
     const lines: string[] = [];
-    const server = createGatewayServer({
+    const options: GatewayServerOptions = {
       clock: systemClock,
       deadlines: new Deadlines(systemClock),
       clientTimeouts: NO_TIMEOUTS,
@@ -66,10 +66,11 @@ export class Listeners {
       refuseUnread: (exchange, refusal) => exchange.refuse(refusal),
       readiness: { isReady: true, isDraining: false },
       ...change,
-    });
+    };
+    const server = createGatewayServer(options);
     const { port, url, close } = await listenLocally(server);
     this.#closers.push(close);
-    return { port, url, server, logged: () => lines.join("") };
+    return { port, url, server, options, logged: () => lines.join("") };
   }
 
   /** Connects a client and sends bytes. If `isReading` is false, it reads nothing that it gets. */

@@ -1,4 +1,5 @@
-import type { ServerResponse } from "node:http";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 
@@ -11,6 +12,7 @@ import {
   SMALL_BODY_BYTES_MAX,
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
+import { onceClosed, PipelineBound } from "../../gateway/index.ts";
 import { refuseFault, sendRefusal } from "./answer-request.ts";
 import { bytesReader } from "./guard-request.ts";
 import { alertLinkRoutes } from "./alert-link-routes.ts";
@@ -24,6 +26,8 @@ import { securityHeaders } from "./security-headers.ts";
 import { invalidField, missing } from "./console-refusal.ts";
 
 const KEEP_ALIVE_MS = 65_000;
+/** The most pipelined requests of a connection that wait for their turn. */
+const PIPELINED_MAX = 500;
 /** Allows an id of 200 characters to arrive percent-encoded. */
 const PARAM_CHARS_MAX = 1_000;
 
@@ -50,6 +54,15 @@ export async function createConsoleServer(deps: ConsoleDeps) {
       refuseFault(deps, fault, reply);
     },
   });
+  const pipelines = new PipelineBound(PIPELINED_MAX);
+  // A pipelined request waits for its turn, so that it takes nothing, such as an open file, for an
+  // answer that is never sent: not every version of Node tells it that its connection has closed.
+  // A request that closes the connection, as one too many does, waits until it is collected.
+  app.addHook("onRequest", async (request, { raw }) => {
+    if (raw.socket !== null) return;
+    pipelines.admits(request.raw, raw);
+    await once(raw, "socket");
+  });
   app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
   app.addHook("onSend", async (_request, { raw }) => {
     // A client that reads nothing would hold its connection forever. The timeout is set on the
@@ -73,9 +86,9 @@ export async function createConsoleServer(deps: ConsoleDeps) {
   register(app, deps);
   await app.ready();
   let inFlight = 0;
-  app.server.on("request", (_request, response: ServerResponse) => {
+  app.server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     inFlight += 1;
-    response.once("close", () => (inFlight -= 1));
+    onceClosed(request, response, () => (inFlight -= 1));
   });
   return {
     /** Created, but not listening yet. */

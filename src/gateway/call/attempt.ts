@@ -150,7 +150,8 @@ async function acceptJob(
   if (failure !== undefined || bridge === undefined) return { ok: false, result };
   const accepted = await accept({ ...ran, bridge });
   if (accepted.ok) return accepted;
-  const unwritten = { refusal: accepted.refusal, failover: false, strike: "neutral" } as const;
+  const { refusal } = accepted;
+  const unwritten = { refusal, failover: false, strike: "neutral", isByGateway: true } as const;
   return { ok: false, result: { ...result, failure: unwritten } };
 }
 
@@ -274,8 +275,9 @@ export function noteUse(
 ): void {
   const { principal, clientAddress, gone } = client;
   const failure = ended.at(-1)?.result.failure;
-  // A provider that is down, slow or throttling is not the caller's fault.
-  const isCallers = failure?.strike === "neutral" && !failure.failover && !gone;
+  // A provider that is down, slow or throttling is not the caller's fault, nor is a shutdown.
+  const isCallers =
+    failure?.strike === "neutral" && !failure.failover && failure.isByGateway !== true && !gone;
   const outcome = isCallers ? "failed" : "served";
   usage.note({ principal, family, clientAddress, outcome, debitMicroUsd: debited }, clock.nowMs());
 }

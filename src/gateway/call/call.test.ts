@@ -9,6 +9,7 @@ import {
   type Dispatched,
   type TestRecipe,
 } from "../../../test/support/recipe.ts";
+import { NO_ABUSE_MONITOR, type UsageEvent } from "../abuse/unusual-use.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { refusal, refused } from "../../kernel/core/refusals.ts";
 import type { CloseRow, Ledger } from "../../ledger/ledger-store.ts";
@@ -156,6 +157,45 @@ test("after the client left, nothing is held for or sent to the next candidate",
   await promisesOnly();
   expect(triedBy(running)).toEqual(["first"]);
   expect(rolled).toEqual([]);
+});
+
+describe("a call that fails is counted for its caller in the unusual use", () => {
+  const unwritten = refused(refusal("gateway_error", "the job could not be written down"));
+
+  test.each<[string, string, (running: Running) => void, Partial<CallKind<ParsedChatRequest>>]>([
+    ["failed if its provider refuses it", "failed", (call) => last(call).answer(400, "{}"), {}],
+    ["served if a shutdown ends it", "served", ({ deps }) => deps.deadlines.cutAll(), {}],
+    [
+      "served if its job cannot be stored",
+      "served",
+      (call) => last(call).answer(200, ANSWER),
+      { accept: () => Promise.resolve(unwritten) },
+    ],
+  ])("as %s", async (_why, outcome, end, kind) => {
+    const outcomes: string[] = [];
+    const usage = {
+      ...NO_ABUSE_MONITOR,
+      note: (event: UsageEvent) => void outcomes.push(event.outcome),
+    };
+    const running = start({ kind: { ...CHAT, ...kind }, change: () => ({ usage }) });
+    await promisesOnly();
+    end(running);
+    await promisesOnly();
+    expect(outcomes).toEqual([outcome]);
+  });
+});
+
+test("a call that comes to its attempt after a shutdown has cut the others is answered, and sent to no provider", async () => {
+  const running = start({
+    change: ({ deps: { deadlines } }) => {
+      deadlines.cutAll();
+      return {};
+    },
+  });
+  await promisesOnly();
+  expect(running.sent).toEqual([]);
+  expect(running.client.refusal).toMatchObject({ class: "upstream_error", status: 502 });
+  expect(running.deps.deadlines.size).toBe(0);
 });
 
 test("a job that its provider accepted is sent to no other, even if it could not be stored", async () => {

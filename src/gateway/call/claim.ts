@@ -260,7 +260,7 @@ export function waitForPacing(
       dueMs: ports.clock.monotonicMs() + queueMs,
       watchedAt: -1,
       onDue: () => end({ ok: true }),
-      cut: () => end(refused(SHUTTING_DOWN)),
+      onCut: () => end(refused(SHUTTING_DOWN)),
     };
     ports.deadlines.watch(delay);
     client.onGone(() => end(refused(CLIENT_HAS_LEFT)));

@@ -76,6 +76,53 @@ function destroyAfter(socket: Duplex, ms: number): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
+/**
+ * Calls `listener` once: when the answer is complete, or its connection has closed. Not every
+ * Node tells a waiting pipelined answer about the latter, so each listens to the socket.
+ */
+export function onceClosed(
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  listener: () => void,
+): void {
+  // For example, the client has left while the console looked up its session.
+  if (socket.destroyed) return process.nextTick(listener);
+  const onClose = (): void => {
+    response.off("close", onClose);
+    socket.off("close", onClose);
+    listener();
+  };
+  response.on("close", onClose);
+  // More may wait than Node allows listeners by default.
+  if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
+}
+
+/**
+ * Bounds how many pipelined requests wait on a connection. Each takes many times as much memory as
+ * its client has sent, and Node stops reading only if answers wait, not if requests do.
+ */
+export class PipelineBound {
+  readonly #max: number;
+  readonly #waiting = new WeakMap<Duplex, number>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** False if too many requests wait, or did: the connection is then destroyed. */
+  admits({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    if (response.socket !== null) return true;
+    const waiting = (this.#waiting.get(socket) ?? 0) + 1;
+    if (waiting > this.#max) socket.destroy();
+    if (socket.destroyed) return false;
+    this.#waiting.set(socket, waiting);
+    response.once("socket", () => {
+      this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1);
+    });
+    return true;
+  }
+}
+
 export function hasUnreadBody(request: IncomingMessage): boolean {
   if (request.complete) return false;
   const { "content-length": length, "transfer-encoding": encoding } = request.headers;

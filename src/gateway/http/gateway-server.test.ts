@@ -1,4 +1,6 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { createServer } from "node:http";
+
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 
 import {
   connectionsOf,
@@ -6,7 +8,9 @@ import {
   NO_TIMEOUTS,
   type RawClient,
 } from "../../../test/support/http-listener.ts";
+import { listenLocally } from "../../../test/support/local-server.ts";
 import { plainPrincipal } from "../../../test/support/plain-ports.ts";
+import { PIPELINED_REQUESTS_MAX } from "../../kernel/core/constants.ts";
 import { type Clock, type Deadline, Deadlines, systemClock } from "../../kernel/core/time.ts";
 import {
   ArrivingBodies,
@@ -15,7 +19,7 @@ import {
   UnreadAnswers,
 } from "./connections.ts";
 import type { AuthOutcome } from "../accounts/authenticate.ts";
-import type { GatewayServerOptions } from "./gateway-server.ts";
+import { type GatewayServerOptions, serveKnownCaller } from "./gateway-server.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 import { get, post, type Route } from "./route-table.ts";
 
@@ -120,6 +124,23 @@ describe("a connection whose client reads slowly", () => {
     expect(seen).toBeGreaterThan(bodyBytes);
   });
 
+  test("is not reset when a shutdown cuts its stream, so that it gets the end of it", async () => {
+    const deadlines = new Deadlines(systemClock);
+    let end: (() => void) | undefined;
+    const stream = get("/v1/models", async (exchange) => {
+      exchange.begin("text/event-stream", {});
+      exchange.write("x".repeat(2 ** 20));
+      end = () => exchange.end("the last event");
+    });
+    const { port } = await listeners.listen([stream], { deadlines });
+    const client = await listeners.client(port, ASK, false);
+    await vi.waitFor(() => expect(deadlines.size).toBe(1), PATIENCE);
+    deadlines.cutAll();
+    end?.();
+    client.socket.resume();
+    await vi.waitFor(() => expect(client.text()).toContain("the last event"), PATIENCE);
+  });
+
   test("is closed, longest wait first, when unread answers exceed the bound of a key or of the process", async () => {
     const mib = 1024 * 1024;
     const wide = 1024 * mib;
@@ -183,6 +204,36 @@ test("answers that wait behind another on their connection are bounded, however 
   await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
 });
 
+test("a client that pipelines more requests than may wait is disconnected, and no more are begun", async () => {
+  let begun = 0;
+  const route = get("/v1/models", async () => {
+    begun += 1;
+  });
+  const { port, server } = await listeners.listen([route]);
+  const most = PIPELINED_REQUESTS_MAX + 1;
+  await listeners.client(port, ASK.repeat(most));
+  await vi.waitFor(() => expect(begun).toBe(most), PATIENCE);
+  expect(await connectionsOf(server)).toBe(1);
+  const client = await listeners.client(port, ASK.repeat(1_000));
+  await vi.waitFor(() => expect(client.hasEnded()).toBe(true), PATIENCE);
+  expect(begun).toBe(2 * most);
+});
+
+test("a client may pipeline any number of requests, as long as few wait at a time", async () => {
+  const route = get("/v1/models", async (exchange) => {
+    exchange.answer("application/json", {}, "{}");
+  });
+  const { port } = await listeners.listen([route]);
+  const atOnce = PIPELINED_REQUESTS_MAX - 1;
+  const client = await listeners.client(port, ASK.repeat(atOnce));
+  for (let answers = atOnce; answers <= 4 * atOnce; answers += atOnce) {
+    const received = (): number => client.text().split("HTTP/1.1 200").length - 1;
+    await vi.waitFor(() => expect(received()).toBe(answers), PATIENCE);
+    client.socket.write(ASK.repeat(atOnce));
+  }
+  expect(client.hasEnded()).toBe(false);
+});
+
 describe("bodies that do not arrive whole", () => {
   const KB_400 = Buffer.alloc(400_000, 0x20);
   const serve = async (exchange: HttpExchange): Promise<void> => {
@@ -227,6 +278,52 @@ describe("bodies that do not arrive whole", () => {
     for (const client of others) {
       await vi.waitFor(() => expect(client.text()).toMatch(/^HTTP\/1.1 200 .*400001$/s), PATIENCE);
     }
+  });
+});
+
+describe("a client that leaves while it is identified", () => {
+  test("is not let in afterwards, so that no place stays taken for it", async () => {
+    let answer: ((outcome: AuthOutcome) => void) | undefined;
+    const authenticate = (): Promise<AuthOutcome> =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const refuseBeforeBody = vi.fn<GatewayServerOptions["refuseBeforeBody"]>(() => false);
+    const route = post("/v1/messages", async () => undefined);
+    const { port, options } = await listeners.listen([route], {
+      authenticator: { authenticate, forget: () => undefined },
+      refuseBeforeBody,
+    });
+    const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n";
+    const { socket } = await listeners.client(port, `${head}{}`);
+    await vi.waitFor(() => expect(answer).toBeDefined(), PATIENCE);
+    socket.destroy();
+    await vi.waitFor(() => expect(options.metrics.inFlight).toBe(0), PATIENCE);
+    answer?.({ ok: true, principal: plainPrincipal("org_a", "key_a") });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(refuseBeforeBody).not.toHaveBeenCalled();
+  });
+
+  test("is not in flight any more, even if another listener identified it", async () => {
+    const { options } = await listeners.listen([get("/v1/models", async () => undefined)]);
+    const call = { principal: plainPrincipal("org_a", "key_a"), url: "/v1/models" };
+    let hasArrived = false;
+    let isServed = false;
+    const { port, close } = await listenLocally(
+      createServer((request, response) => {
+        hasArrived = true;
+        request.socket.once("close", () => {
+          serveKnownCaller(options, { request, response }, call);
+          isServed = true;
+        });
+      }),
+    );
+    onTestFinished(close);
+    const { socket } = await listeners.client(port, ASK);
+    await vi.waitFor(() => expect(hasArrived).toBe(true), PATIENCE);
+    socket.destroy();
+    await vi.waitFor(() => expect(isServed).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(options.metrics.inFlight).toBe(0), PATIENCE);
   });
 });
 

@@ -13,12 +13,18 @@ import {
   JOURNAL_RETRY_AFTER_SECONDS,
   type LentBuffer,
   createRequestId,
+  PIPELINED_REQUESTS_MAX,
   refusal,
   type Refusal,
 } from "../../kernel/index.ts";
 import { findAmbiguity, readBody } from "./read-body.ts";
 import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
-import { type ArrivingBodies, ConnectionBound, drainingResponse } from "./connections.ts";
+import {
+  type ArrivingBodies,
+  ConnectionBound,
+  drainingResponse,
+  PipelineBound,
+} from "./connections.ts";
 import { baseHeaders, type HeaderList, HEADERS, sameOriginHeaders } from "./response-headers.ts";
 import { type ExchangeServer, HttpExchange } from "./http-exchange.ts";
 import type { Readiness } from "./readiness.ts";
@@ -54,6 +60,7 @@ const PROBE_PATHS: ReadonlySet<string> = new Set(["/livez", "/healthz", "/readyz
 /** Creates the gateway's listener: a strict parser, with bounds on time, size and connections. */
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { headersMs, bodyMs, lingerMs, checkEveryMs } = options.clientTimeouts;
+  const pipelines = new PipelineBound(PIPELINED_REQUESTS_MAX);
   const server = createServer(
     {
       ServerResponse: drainingResponse(() => options.readiness.isDraining),
@@ -68,6 +75,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       noDelay: true,
     },
     (request, response) => {
+      if (!pipelines.admits(request, response)) return;
       const walk = new RequestWalk(options, request, response);
       lastWalks.set(request.socket, walk);
       const refused = bound.findRefusal(request.socket) ?? findAmbiguity(request);
@@ -207,6 +215,8 @@ class RequestWalk implements OpenRequest {
   }
 
   #accept(principal: Principal): void {
+    // A client that left while its key was looked up has freed its places already.
+    if (this.#exchange.gone) return;
     const known = this.#known;
     if (known === undefined) {
       return this.#exchange.refuse(noSuchRoute(this.#request.method ?? "GET", this.#path));

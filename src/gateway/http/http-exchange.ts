@@ -18,6 +18,7 @@ import {
   closeConnection,
   discardBody,
   hasUnreadBody,
+  onceClosed,
   type UnreadAnswer,
   type UnreadAnswers,
 } from "./connections.ts";
@@ -69,17 +70,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     super(input);
     this.#input = input;
     this.ownTimeFromMs = input.startedMs;
-    const { request, response } = input;
-    const { socket } = request;
-    const onClose = (): void => {
-      response.off("close", onClose);
-      socket.off("close", onClose);
-      this.#closed();
-    };
-    response.on("close", onClose);
-    // Node does not tell a waiting pipelined answer that the connection has closed, so each listens
-    // to the socket. Any number may wait, so the number of listeners is not limited.
-    if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
+    onceClosed(input.request, input.response, () => this.#closed());
   }
 
   get clientAddress(): string | undefined {

@@ -5,9 +5,12 @@ import { BooksModel } from "../../../test/support/books-model.ts";
 import { runs } from "../../../test/support/depth.ts";
 import { ended, takenJob } from "../../../test/support/video-jobs.ts";
 import { microUsd, picoUsd } from "../../kernel/core/money.ts";
+import { systemClock } from "../../kernel/core/time.ts";
 import type { CloseRow } from "../../ledger/ledger-store.ts";
+import type { JobStore } from "./postgres-job-store.ts";
+import type { VideoDeps } from "./video-deps.ts";
 import type { VideoErrorCode } from "./video-job.ts";
-import { endOfJob } from "./video-poller.ts";
+import { endOfJob, VideoPoller } from "./video-poller.ts";
 
 const NOW_MS = 90_000;
 const ERROR_CODES: readonly VideoErrorCode[] = [
@@ -142,4 +145,18 @@ test("for any reported cost, a debit is at most its reserve, and a failed job ha
     },
   );
   fc.assert(property, { numRuns: runs(1_000) });
+});
+
+test("a poll is leased for longer than its provider may take to answer and to cancel", async () => {
+  const leases: number[] = [];
+  const takeOne: JobStore["takeOne"] = async (_orgId, _jobId, { leaseMs }) => {
+    leases.push(leaseMs);
+    return undefined;
+  };
+  for (const answerTimeoutMs of [10_000, 60_000]) {
+    const videos = { sweepMs: 5_000, pollMinMs: 3_000, answerTimeoutMs };
+    const deps = { jobs: { takeOne }, videos, clock: systemClock, ledger: { healthy: true } };
+    await new VideoPoller(deps as unknown as VideoDeps).refresh(takenJob());
+  }
+  expect(leases).toEqual([30_000, 130_000]);
 });

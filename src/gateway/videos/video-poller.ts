@@ -23,8 +23,8 @@ import type { VideoDeps } from "./video-deps.ts";
 import { type TakenJob, VIDEO_ERRORS, type VideoErrorCode, type VideoJob } from "./video-job.ts";
 
 const SWEEP_JOBS_MAX = 50;
-/** Long enough for the poll, a cancellation at the job's deadline, and storing the results. */
-const LEASE_MS = 30_000;
+/** Enough time to store the results of a poll. */
+const STORE_MS = 10_000;
 
 /**
  * Polls providers' jobs and stores the results: on a client's request, and in sweeps, so that a job
@@ -74,11 +74,16 @@ export class VideoPoller {
     return !this.#job.isStopping && this.#deps.ledger.healthy;
   }
 
+  /** Long enough for the poll, a cancellation at the job's deadline, and storing the results. */
+  get #leaseMs(): number {
+    return 2 * this.#deps.videos.answerTimeoutMs + STORE_MS;
+  }
+
   /** Returns the current job, after a poll of its provider if the last one is old. */
   async refresh(job: VideoJob): Promise<VideoJob> {
     const { jobs, videos } = this.#deps;
     if (job.completedAtMs !== null || !this.#mayPoll || this.#cooldownMs(job) > 0) return job;
-    const wanted = { pollMinMs: videos.pollMinMs, leaseMs: LEASE_MS };
+    const wanted = { pollMinMs: videos.pollMinMs, leaseMs: this.#leaseMs };
     const taken = await jobs.takeOne(job.orgId, job.jobId, wanted);
     if (taken === undefined) return job;
     const waited = new AbortController();
@@ -96,7 +101,7 @@ export class VideoPoller {
   async #sweep(): Promise<void> {
     const { jobs } = this.#deps;
     for (let wasFull = true; wasFull && this.#mayPoll;) {
-      const due = await jobs.takeDue({ limit: SWEEP_JOBS_MAX, leaseMs: LEASE_MS });
+      const due = await jobs.takeDue({ limit: SWEEP_JOBS_MAX, leaseMs: this.#leaseMs });
       await Promise.all(due.map((job) => this.#pollSafely(job)));
       wasFull = due.length === SWEEP_JOBS_MAX;
     }
@@ -151,10 +156,17 @@ export class VideoPoller {
     const poll = toPollResult(answer, deployment, clock.nowMs());
     const askedMs = poll.kind === "failure" ? poll.retryAfterMs : undefined;
     const pauseMs = answer === undefined ? videos.noAnswerPauseMs : askedMs;
-    if (pauseMs !== undefined) {
-      this.#cooldownUntilMs.set(toPollAccount(job), clock.monotonicMs() + pauseMs);
-    }
+    if (pauseMs !== undefined) this.#pause(toPollAccount(job), pauseMs);
     return poll;
+  }
+
+  /** Drops what is over, because an account may have no job any more that would look for it. */
+  #pause(account: string, pauseMs: number): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const [other, untilMs] of this.#cooldownUntilMs) {
+      if (untilMs <= nowMs) this.#cooldownUntilMs.delete(other);
+    }
+    this.#cooldownUntilMs.set(account, nowMs + pauseMs);
   }
 
   async #ended(fetch: RunningFetch<FetchedAnswer>): Promise<FetchedAnswer | undefined> {
@@ -188,10 +200,8 @@ export class VideoPoller {
   }
 
   #cooldownMs(job: Pick<VideoJob, "deploymentId" | "connectionId">): number {
-    const account = toPollAccount(job);
-    const cooldownMs = (this.#cooldownUntilMs.get(account) ?? 0) - this.#deps.clock.monotonicMs();
-    if (cooldownMs <= 0) this.#cooldownUntilMs.delete(account);
-    return Math.max(0, cooldownMs);
+    const untilMs = this.#cooldownUntilMs.get(toPollAccount(job)) ?? 0;
+    return Math.max(0, untilMs - this.#deps.clock.monotonicMs());
   }
 
   #noteUnknown(job: TakenJob, poll: PollResult): void {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { loadConfig } from "./load-config.ts";
-import { environmentName } from "./setting.ts";
+import { environmentName, SETTINGS, type Setting } from "./settings.ts";
 
 type Source = Parameters<typeof loadConfig>[0];
 
@@ -42,6 +42,13 @@ test("auth.key_cache_ms can be at most five seconds", () => {
   ]);
   const most = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5000" } });
   expect(most).toMatchObject({ config: { keyCacheMs: 5_000 } });
+});
+
+test("every time in milliseconds is bounded so that a timer can wait for the sum of two", () => {
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+  const times = settings.filter(({ path }) => path.endsWith("_ms"));
+  expect(times.length).toBeGreaterThan(20);
+  expect(times.filter(({ max = Infinity }) => 2 * max + 60_000 > 2_147_483_647)).toEqual([]);
 });
 
 test("all problems are reported together, each with its place and the right form", () => {
@@ -123,6 +130,7 @@ test.each([
   ["billing.purchase_max_usd", "4.00", "billing.purchase_min_usd is above"],
   ["stripe.api_url", "stripe", "is not a URL; it must start with http:// or https://"],
   ["unusual_use.client_addresses", "1001", "must be a whole number from 0 to 1000"],
+  ["shutdown_grace_ms", "864000001", "must be a whole number from 0 to 864000000"],
   ...["five", "-1", "0", "0.0000001", "5,00"].map((spend) => [
     "unusual_use.spend_usd",
     spend,

@@ -21,9 +21,16 @@ export function environmentName(path: string): string {
 
 type More<T> = Pick<Setting<T>, "doc"> & Partial<Omit<Setting<T>, "path" | "fallback">>;
 
-/** A whole number of at least 1, unless `more.min` says otherwise. */
+/** Ten days. A timer of more than 24.8 days would fire at once; some wait for two settings. */
+export const SETTING_MS_MAX = 864_000_000;
+
+/**
+ * A whole number of at least 1, and of at most `SETTING_MS_MAX` if `path` says milliseconds, unless
+ * `more` says otherwise.
+ */
 export function integer(path: string, fallback: number, more: More<number>): Setting<number> {
-  return { path, kind: "integer", fallback, min: 1, ...more };
+  const most = path.endsWith("_ms") ? { max: SETTING_MS_MAX } : {};
+  return { path, kind: "integer", fallback, min: 1, ...most, ...more };
 }
 
 export function text(path: string, fallback: string, more: More<string>): Setting<string> {

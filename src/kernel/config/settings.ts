@@ -13,7 +13,7 @@ import { LIMIT_SETTINGS, UNUSUAL_USE_SETTINGS } from "./limit-settings.ts";
 import { TIMEOUT_SETTINGS, UPSTREAM_SETTINGS } from "./upstream-settings.ts";
 import { type ConfigOf, flag, integer, text } from "./setting.ts";
 
-export { environmentName, type Setting } from "./setting.ts";
+export { environmentName, type Setting, SETTING_MS_MAX } from "./setting.ts";
 
 /** Refuses a path, because pages, cookies and sign-in work only at the root of an origin. */
 function consoleUrlProblem(value: string): string | undefined {

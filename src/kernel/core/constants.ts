@@ -83,6 +83,8 @@ export const CONNECTIONS_MAX: number = 10_000;
 export const INTERNAL_CONNECTIONS_MAX: number = 1_000;
 /** The most connections over `max_connections` that get a refusal; the others are just closed. */
 export const REFUSED_CONNECTIONS_MAX: number = 1_000;
+/** The most pipelined requests that wait on a connection. Usual clients pipeline none. */
+export const PIPELINED_REQUESTS_MAX: number = 16;
 /** Bytes of a refused body that the gateway reads and discards before it closes the connection. */
 export const DISCARD_BYTES_MAX: number = 128 * MiB;
 

@@ -74,13 +74,16 @@ describe("Deadlines", () => {
     );
   });
 
-  test("abort, at shutdown, only the watched work that has a cut() handler", () => {
+  test("abort, at shutdown, only the work that has an onCut() handler, even if it is watched later", () => {
     const { deadlines: watcher } = deadlines();
     let cut = 0;
-    watcher.watch({ ...deadline(1e9), cut: () => (cut += 1) });
+    const makeCuttable = (): Deadline => ({ ...deadline(1e9), onCut: () => (cut += 1) });
+    watcher.watch(makeCuttable());
     watcher.watch(deadline(1e9));
     watcher.cutAll();
     expect(cut).toBe(1);
+    watcher.watch(makeCuttable());
+    expect(cut).toBe(2);
   });
 });
 

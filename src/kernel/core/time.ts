@@ -35,7 +35,7 @@ export interface Deadline {
   watchedAt: number;
   onDue(nowMs: number): void;
   /** Ends the work at once, because the program shuts down. */
-  cut?(): void;
+  onCut?(): void;
 }
 
 const TICK_MS = 50;
@@ -52,6 +52,7 @@ export class Deadlines {
   readonly #clock: Clock;
   readonly #watched: Deadline[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #hasCut = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -68,6 +69,7 @@ export class Deadlines {
       this.#timer = setInterval(() => this.#sweep(), TICK_MS);
       this.#timer.unref();
     }
+    if (this.#hasCut) deadline.onCut?.();
   }
 
   unwatch(deadline: Deadline): void {
@@ -80,9 +82,11 @@ export class Deadlines {
     last.watchedAt = at;
   }
 
+  /** Cuts all work that is watched, and from now on any other as soon as it is watched. */
   cutAll(): void {
+    this.#hasCut = true;
     // Iterates over a copy, because work that is cut removes itself from the array.
-    for (const deadline of this.#watched.slice()) deadline.cut?.();
+    for (const deadline of this.#watched.slice()) deadline.onCut?.();
   }
 
   #sweep(): void {

@@ -145,7 +145,7 @@ const SCAN_KEYS = 1_000;
 /**
  * A connection to a Redis server, to the master that sentinels name, or to each server of a
  * cluster. It reconnects automatically. While it is down, commands fail instead of waiting. A
- * command whose answer was lost is not sent again.
+ * command whose answer was lost is not sent again, except by the client of a cluster.
  */
 export class RedisLink {
   readonly #client: Redis | Cluster;

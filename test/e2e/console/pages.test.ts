@@ -1,4 +1,6 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import type { IncomingMessage, Server } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
@@ -10,6 +12,7 @@ import {
 import { systemClock } from "../../../src/kernel/core/time.ts";
 import { openIdentity } from "../../../src/account/identity/open-identity.ts";
 import { loadConfig } from "../../../src/kernel/config/load-config.ts";
+import { until } from "../../support/books.ts";
 import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { listenLocally } from "../../support/local-server.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
@@ -29,6 +32,8 @@ const faults: unknown[] = [];
 
 interface Served {
   readonly url: string;
+  readonly server: Server;
+  readonly inFlight: () => number;
   close(): Promise<void>;
 }
 
@@ -39,6 +44,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "index.html"), HTML);
   writeFileSync(join(folder, "assets", "app-1a2b3c.js"), "export {};\n");
   writeFileSync(join(folder, "assets", "big-4d5e6f.js"), BIG);
+  writeFileSync(join(folder, "assets", "huge-7a8b9c.js"), "x".repeat(4_000_000));
   writeFileSync(join(folder, "assets", "big-4d5e6f.js.br"), "br of it");
   writeFileSync(join(folder, "assets", "big-4d5e6f.js.gz"), "gzip of it");
   mkdirSync(join(folder, "guides"));
@@ -80,6 +86,8 @@ async function serve(
   const { url } = await listenLocally(console.server);
   return {
     url,
+    server: console.server,
+    inFlight: () => console.inFlight(),
     close: async () => {
       await console.close();
       await identity.close();
@@ -265,5 +273,40 @@ describe("a console whose pages are not built", () => {
     const refused = await httpCall(`${unbuilt.url}/api/console/keys`);
     expect(refused.status).toBe(401);
     expect(refused.headers["strict-transport-security"]).toBeUndefined();
+  });
+});
+
+describe("requests that wait for an earlier one on their connection", () => {
+  /** Sends requests at once, and reads at most the first part of the first answer. */
+  function pipeline(path: string, count: number) {
+    const client = connect({ host: "127.0.0.1", port: Number(new URL(built.url).port) });
+    client.on("error", () => undefined);
+    const request = `GET ${path} HTTP/1.1\r\nhost: a\r\naccept: text/html\r\n\r\n`;
+    client.write(request.repeat(count));
+    return client;
+  }
+
+  test("are no longer in flight when it has closed", async () => {
+    const { server, inFlight } = built;
+    let arrived = 0;
+    const closeAtThird = ({ socket }: IncomingMessage): void => {
+      arrived += 1;
+      if (arrived === 3) socket.destroy();
+    };
+    server.on("request", closeAtThird);
+    onTestFinished(() => void server.off("request", closeAtThird));
+    pipeline("/keys", 3);
+    await until("all have arrived", () => arrived === 3);
+    await expect.poll(inFlight).toBe(0);
+  });
+
+  test("leave no file open when it has closed", async () => {
+    const openFiles = (): number => readdirSync("/dev/fd").length;
+    const before = openFiles();
+    const client = pipeline("/assets/huge-7a8b9c.js", 100);
+    await until("the first is being answered", () => client.bytesRead > 10_000);
+    client.destroy();
+    await expect.poll(built.inFlight).toBe(0);
+    await expect.poll(openFiles).toBeLessThan(before + 50);
   });
 });

@@ -77,6 +77,8 @@ export interface UpstreamFailure {
   readonly reason?: string;
   /** Set if the answer cannot be read or ended too early, which is a breach of the listing. */
   readonly isMalformed?: true;
+  /** Set if the gateway ended the attempt, or could not store its job: no request is at fault. */
+  readonly isByGateway?: true;
   /** Set for a rate limit: for how many seconds the deployment's pool is in cooldown. */
   readonly coolSeconds?: number;
 }

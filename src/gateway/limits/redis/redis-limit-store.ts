@@ -102,7 +102,11 @@ export class RedisLimitStore implements LimitStore {
       (script, keys, args) => this.#scripts.run(script, keys, args),
       () => this.#time(),
     );
-    this.#rebuilds = new SlotRebuild(this.#scripts, options.recentUse);
+    this.#rebuilds = new SlotRebuild(
+      this.#scripts,
+      options.recentUse,
+      (slot) => void this.#hold((lease) => lease.sent.spec.slot === slot),
+    );
     this.#deadlines = new Deadlines(options.clock);
     this.#refreshing = setInterval(() => void this.refresh(), REFRESH_EVERY_MS);
     this.#refreshing.unref();
@@ -243,7 +247,6 @@ export class RedisLimitStore implements LimitStore {
     if (asked.isLate) return this.#end(asked, UNAVAILABLE);
     this.#rebuilds.rebuild(slot, this.#time()).then(
       () => {
-        void this.#hold((lease) => lease.sent.spec.slot === slot);
         if (asked.isLate) this.#end(asked, UNAVAILABLE);
         else this.#send(asked);
       },

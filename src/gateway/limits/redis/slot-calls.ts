@@ -143,12 +143,19 @@ const REBUILDS_AT_ONCE = 4;
 export class SlotRebuild {
   readonly #link: Pick<RedisLink, "run">;
   readonly #recentUse: RecentUse;
+  readonly #onRefilled: (slot: string) => void;
   readonly #running: Map<string, Promise<void>> = new Map();
   readonly #turns = new Turns({ running: REBUILDS_AT_ONCE, waiting: Number.POSITIVE_INFINITY });
 
-  constructor(link: Pick<RedisLink, "run">, recentUse: RecentUse) {
+  /** `onRefilled` is called once for each refill, before the calls that wait for it go on. */
+  constructor(
+    link: Pick<RedisLink, "run">,
+    recentUse: RecentUse,
+    onRefilled: (slot: string) => void,
+  ) {
     this.#link = link;
     this.#recentUse = recentUse;
+    this.#onRefilled = onRefilled;
   }
 
   /** Resolves when the slot is refilled; rejects if the journal or Redis does not answer. */
@@ -166,6 +173,7 @@ export class SlotRebuild {
       const { ids, rows } = toRows(await this.#recentUse(slot));
       const keys = [markKey(slot), ...ids.map((id) => usageKey(slot, id))];
       await this.#link.run("rebuildLimits", keys, [now, JSON.stringify(rows)]);
+      this.#onRefilled(slot);
     } finally {
       end?.();
     }
