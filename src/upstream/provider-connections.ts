@@ -147,7 +147,7 @@ function failAtOnce(connect: buildConnector.connector): buildConnector.connector
   return (options, callback) =>
     connect(options, (...outcome) => {
       const [cause] = outcome;
-      const isRetried = RETRIED_CODES.has((cause as NodeJS.ErrnoException | null)?.code);
+      const isRetried = cause !== null && "code" in cause && RETRIED_CODES.has(cause.code);
       if (!isRetried) return callback(...outcome);
       const fault = new Error("the proxy ended the connection", { cause });
       callback(Object.assign(fault, { code: "ECONNRESET" }), null);

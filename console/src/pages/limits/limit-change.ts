@@ -51,10 +51,10 @@ export function stillWrong(
   problems: Problems,
   changed: { readonly model?: string; readonly key_id?: string; readonly limits?: TypedLimits },
 ): Problems {
-  const dropped = Object.keys(changed).flatMap<string>((name) =>
-    name === "model" ? [name] : LIMIT_KINDS,
+  const dropped = new Set(
+    Object.keys(changed).flatMap<string>((name) => (name === "model" ? [name] : LIMIT_KINDS)),
   );
-  return Object.fromEntries(Object.entries(problems).filter(([name]) => !dropped.includes(name)));
+  return Object.fromEntries(Object.entries(problems).filter(([name]) => !dropped.has(name)));
 }
 
 /** Names the row's scope in a request; undefined if the customer cannot change its limits. */

@@ -27,7 +27,10 @@ test("an answer that breaks off is a failed connection, unless its call was abor
   const unreachable = { name: "GatewayFault", status: 0 };
   await expect(sendJson("/decisions", { body: {} })).rejects.toMatchObject(unreachable);
   const call = { method: "GET", path: "/models", modelId: undefined, quotedAs: undefined } as const;
-  const run = runGuideCall(call, { signal: new AbortController().signal, onText: vi.fn() });
+  const run = runGuideCall(call, {
+    signal: new AbortController().signal,
+    onText: vi.fn<() => void>(),
+  });
   await expect(run).rejects.toMatchObject(unreachable);
   const aborted = sendJson("/decisions", { body: {}, signal: AbortSignal.abort() });
   await expect(aborted).rejects.not.toBeInstanceOf(GatewayFault);

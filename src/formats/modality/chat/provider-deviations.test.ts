@@ -452,7 +452,10 @@ describe("a provider's deviations are corrected", () => {
       [[delta({}, "tool_calls")], two],
       [[delta({}, "tool_calls"), ...TOOLS_END], two],
       [[done], two],
-      [[late, done], [...two, " {}"]],
+      [
+        [late, done],
+        [...two, " {}"],
+      ],
     ];
     for (const [end, expected] of endings) {
       for (const { text } of playBoth(...calls, ...end)) {
