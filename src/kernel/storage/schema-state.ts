@@ -27,12 +27,7 @@ export interface SchemaState {
   readonly changed: readonly string[];
 }
 
-interface AppliedStep {
-  readonly name: string;
-  readonly level: number;
-  readonly programMin: number;
-  readonly sha256: string;
-}
+type AppliedStep = Omit<Migration, "text">;
 
 export async function readSchemaState(
   database: Pool | PoolClient,
