@@ -27,6 +27,7 @@ export * from "./core/money.ts";
 export * from "./core/email-address.ts";
 export * from "./core/expiring-cache.ts";
 export * from "./core/glob.ts";
+export * from "./core/group-by.ts";
 export * from "./core/ids.ts";
 export * from "./core/json-values.ts";
 export * from "./core/key-tags.ts";
