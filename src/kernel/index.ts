@@ -26,6 +26,7 @@ export * from "./core/time.ts";
 export * from "./core/money.ts";
 export * from "./core/email-address.ts";
 export * from "./core/expiring-cache.ts";
+export * from "./core/fault.ts";
 export * from "./core/glob.ts";
 export * from "./core/group-by.ts";
 export * from "./core/ids.ts";
