@@ -5,7 +5,7 @@ import type { ConnectionCheck } from "../account/index.ts";
 import { type Catalog, ownKeyDeployment } from "../catalog/index.ts";
 import { wires } from "../formats/index.ts";
 import type { KeyVault, StoredConnection } from "../gateway/index.ts";
-import { asText, type Config, readByProvider } from "../kernel/index.ts";
+import { asText, type Config, Fault, readByProvider } from "../kernel/index.ts";
 import { type Outbound, type OutboundRoute, UpstreamClient } from "../upstream/index.ts";
 import { ownKeyOpener } from "./open-key-vault.ts";
 
@@ -54,9 +54,7 @@ function describeFault(fault: unknown): string {
   return asText(Reflect.get(fault, "code")) ?? fault.message;
 }
 
-class OutboundFault extends Error {
-  override readonly name = "OutboundFault";
-}
+class OutboundFault extends Fault {}
 
 type UpstreamSetting = Extract<keyof Config, `upstream${string}`>;
 

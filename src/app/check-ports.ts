@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-import { type Config, environmentName, SETTINGS } from "../kernel/index.ts";
+import { type Config, environmentName, Fault, SETTINGS } from "../kernel/index.ts";
 
 export interface Listener {
   readonly name: string;
@@ -12,9 +12,7 @@ export interface Listener {
 }
 
 /** Thrown if a port cannot be opened. The message names the setting to change. */
-export class PortFault extends Error {
-  override readonly name = "PortFault";
-}
+export class PortFault extends Fault {}
 
 export function listListeners(
   config: Pick<Config, "host" | "internalHost" | "port" | "consolePort" | "internalPort">,

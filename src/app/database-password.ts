@@ -1,9 +1,7 @@
-import type { Config, DatabaseAddress } from "../kernel/index.ts";
+import { type Config, type DatabaseAddress, Fault } from "../kernel/index.ts";
 import { readSecretFile } from "./secret-files.ts";
 
-export class PasswordFileFault extends Error {
-  override readonly name = "PasswordFileFault";
-}
+export class PasswordFileFault extends Fault {}
 
 /**
  * Returns a function that reads the password file and passes the password to `hide`, so that the

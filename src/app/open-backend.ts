@@ -4,6 +4,7 @@ import type { BackupServer } from "./backup/create-backup.ts";
 import {
   type ChangedBy,
   type Config,
+  Fault,
   isStoreFault,
   checkServer,
   DatabaseUnfitFault,
@@ -25,9 +26,7 @@ export type Backend = PostgresBackend & {
 };
 
 /** Replaces the driver's faults, because some of them have no message. */
-export class DatabaseAwayFault extends Error {
-  override readonly name = "DatabaseAwayFault";
-
+export class DatabaseAwayFault extends Fault {
   constructor(cause: unknown) {
     const { message = "", code = "" } = cause as {
       readonly message?: string;
@@ -53,9 +52,7 @@ export interface BackendOptions {
   readonly by?: ChangedBy;
 }
 
-export class NoDatabaseFault extends Error {
-  override readonly name = "NoDatabaseFault";
-}
+export class NoDatabaseFault extends Fault {}
 
 /** Processes with the same data folder share its embedded server; the last to close stops it. */
 export async function openBackend(options: BackendOptions): Promise<Backend> {

@@ -10,7 +10,14 @@ import {
   staleListings,
   zeroPricePin,
 } from "../catalog/index.ts";
-import { type Clock, type Config, defined, type Environment, SETTINGS } from "../kernel/index.ts";
+import {
+  type Clock,
+  type Config,
+  defined,
+  type Environment,
+  Fault,
+  SETTINGS,
+} from "../kernel/index.ts";
 import type { PinnedSheet, PricePin } from "../ledger/index.ts";
 import {
   type CatalogSources,
@@ -24,9 +31,7 @@ import type { Backend } from "./open-backend.ts";
 import type { SecretFiles } from "./secret-files.ts";
 import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
 
-export class CatalogFault extends Error {
-  override readonly name = "CatalogFault";
-}
+export class CatalogFault extends Fault {}
 
 export interface CatalogOptions {
   readonly config: Config;

@@ -1,4 +1,4 @@
-import { assert, defined } from "../kernel/index.ts";
+import { assert, defined, groupBy } from "../kernel/index.ts";
 import type { Deployment, InputModality, ListedModel } from "./catalog.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 
@@ -49,12 +49,7 @@ function typicalPrice({ prices, billing }: Deployment): bigint | undefined {
 
 /** One model per id, sorted by `released`, newest first and undated last, then by name. */
 export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] {
-  const byId = new Map<string, Listing[]>();
-  for (const listing of routed) {
-    const known = byId.get(listing.model.id);
-    if (known !== undefined) known.push(listing);
-    else byId.set(listing.model.id, [listing]);
-  }
+  const byId = groupBy(routed, ({ model }) => model.id);
   return [...byId.values()]
     .map((each) => mergeOne(each.sort(byRoutingOrder)))
     .sort(byNewestThenName);

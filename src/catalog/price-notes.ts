@@ -1,8 +1,7 @@
-import type { Sku } from "../kernel/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
 import { byText } from "./merge-models.ts";
-import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
+import { computeRates, isDearer } from "./pricing/quote.ts";
 
 /** The highest plausible price, in USD per million tokens: sixty times the highest known price. */
 const PLAUSIBLE_USD = 10_000n;
@@ -68,22 +67,11 @@ function listSheets({ prices, datedPrices }: Deployment): readonly PriceSheet[] 
 function everyRate(sheet: PriceSheet): readonly bigint[] {
   const tiers = sheet.tiers?.map(({ prices }) => prices) ?? [];
   const others = sheet.purchase === undefined ? tiers : [...tiers, sheet.purchase];
-  return [...Object.values(ratesAt(sheet, 0)), ...others.flatMap(everyRate)];
+  return [...Object.values(computeRates(sheet)), ...others.flatMap(everyRate)];
 }
 
 function isBoughtDearer(prices: PriceSheet): boolean {
-  const { purchase } = prices;
-  if (purchase === undefined) return false;
-  const bounds = [...(prices.tiers ?? []), ...(purchase.tiers ?? [])];
-  return [0, ...bounds.map((tier) => tier.abovePromptTokens + 1)].some((promptTokens) => {
-    const sold = ratesAt(prices, promptTokens);
-    const bought = ratesAt(purchase, promptTokens);
-    return costsMore(bought, sold);
-  });
-}
-
-function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, bigint>> {
-  return computeRates(findTier(sheet, promptTokens));
+  return prices.purchase !== undefined && isDearer(prices.purchase, prices);
 }
 
 /** Days since the last price check after which prices count as `late`. */

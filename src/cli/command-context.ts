@@ -6,6 +6,7 @@ import {
   asObject,
   type Clock,
   type Config,
+  Fault,
   isDay,
   loadConfig,
   type MicroUsd,
@@ -73,9 +74,7 @@ export function makeStopListener(
 }
 
 /** Wrong usage of a command. Its message goes to standard error, and the exit code is 2. */
-export class UsageFault extends Error {
-  override readonly name = "UsageFault";
-}
+export class UsageFault extends Fault {}
 
 export interface CommandAnswer {
   readonly json: unknown;

@@ -1,5 +1,5 @@
 import type { RunningGateway, SettingsSource } from "../app/index.ts";
-import type { Config } from "../kernel/index.ts";
+import { type Config, Fault } from "../kernel/index.ts";
 import {
   chooseExitCode,
   type CommandContext,
@@ -17,9 +17,7 @@ export interface Serving {
 /** After the grace time, this is left for last stream events, settlements and closing stores. */
 const STOP_EXTRA_MS = 10_000;
 
-class StopFault extends Error {
-  override readonly name = "StopFault";
-}
+class StopFault extends Fault {}
 
 /**
  * Runs a server until a signal stops it; a second one, at least a second later, ends it at once.

@@ -1,12 +1,10 @@
 import type { Pool, PoolClient } from "pg";
 
-import { liftTimeLimits, queryOne } from "../kernel/index.ts";
+import { Fault, liftTimeLimits, queryOne } from "../kernel/index.ts";
 import { readBlocks } from "./audit/checkpoint-store.ts";
 
 /** Thrown for a day whose facts cannot be read. The message says why. */
-export class DayFactsFault extends Error {
-  override readonly name = "DayFactsFault";
-}
+export class DayFactsFault extends Fault {}
 
 /**
  * Yields the facts of an ended day as JSON, one row per line: the rows of its attempts, then those

@@ -1,4 +1,4 @@
-import type { AttemptId } from "../kernel/index.ts";
+import { type AttemptId, Fault } from "../kernel/index.ts";
 import type { AdoptedAttempt } from "./attempt-columns.ts";
 import type {
   CloseRow,
@@ -83,8 +83,7 @@ export interface BatchAnswer {
  */
 export type BatchFaultKind = "rejected" | "busy" | "ambiguous";
 
-export class BatchFault extends Error {
-  override readonly name = "BatchFault";
+export class BatchFault extends Fault {
   readonly kind: BatchFaultKind;
 
   constructor(kind: BatchFaultKind, message: string, cause: unknown) {

@@ -6,6 +6,7 @@ import {
   type ChangeLog,
   type Facts,
   columns,
+  Fault,
   formatUsd,
   instantMs,
   micro,
@@ -134,8 +135,7 @@ interface GrantOutcome {
 export type LedgerEntry = RecordOf<typeof entryColumns>;
 
 /** `ref_taken`: the reference belongs to another transfer, such as a grant of another amount. */
-export class CreditFault extends Error {
-  override readonly name = "CreditFault";
+export class CreditFault extends Fault {
   readonly kind: "unknown_org" | "ref_taken";
 
   constructor(kind: CreditFault["kind"], message: string, cause: unknown) {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { PoolClient } from "pg";
 
-import { type Change, formatExactUsd, picoUsd, type PicoUsd } from "../kernel/index.ts";
+import { type Change, formatExactUsd, groupBy, picoUsd, type PicoUsd } from "../kernel/index.ts";
 import type { PricePin } from "./ledger-store.ts";
 
 const MILLION = 1_000_000n;
@@ -18,12 +18,7 @@ export async function priceChanges(
   pins: readonly PricePin[],
   added: ReadonlySet<string>,
 ): Promise<readonly Change[]> {
-  const byProvider = new Map<string, PricePin[]>();
-  for (const pin of pins.filter(isPriced)) {
-    const own = byProvider.get(pin.providerId);
-    if (own === undefined) byProvider.set(pin.providerId, [pin]);
-    else own.push(pin);
-  }
+  const byProvider = groupBy(pins.filter(isPriced), ({ providerId }) => providerId);
   await client.query(LOCK_SQL);
   const { rows } = await client.query<LastRow>(LAST_SQL, [[...byProvider.keys()]]);
   const last = new Map(rows.map((row) => [row.target, row.sha256]));

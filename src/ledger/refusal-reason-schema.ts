@@ -27,3 +27,17 @@ export const RefusalReason = Type.Object({
   dropped_params: Type.Optional(List(Type.String())),
 });
 export type RefusalReason = Static<typeof RefusalReason>;
+
+/** The cause of a refusal, by what the customer can do about it. */
+export const RefusalCause = oneOf(
+  "balance",
+  /** The credit was sufficient, but running requests held it. */
+  "held",
+  "org_cap",
+  "key_cap",
+  "limit",
+  "unusual_use",
+  "provider",
+  "request",
+);
+export type RefusalCause = Static<typeof RefusalCause>;

@@ -10,6 +10,7 @@ import {
   columns,
   count,
   type ExportedChange,
+  Fault,
   instantMs,
   integer,
   instant,
@@ -42,9 +43,7 @@ export interface ReopenRequest {
 export type ReopenedBooks = RecordOf<typeof reopenedColumns>;
 
 /** Thrown if the books could not be reopened. Nothing has then changed. */
-export class ReopenFault extends Error {
-  override readonly name = "ReopenFault";
-}
+export class ReopenFault extends Fault {}
 
 const REFUSED = "TM409";
 const WRONG = "TM400";

@@ -1,4 +1,4 @@
-import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
+import { Fault, type MicroUsd, type PauseReason } from "../../kernel/index.ts";
 import type { Buyer, Seller } from "./company.ts";
 import type { ShownCard, TopUpState } from "./top-up-store.ts";
 
@@ -11,8 +11,7 @@ export interface ReceiptFacts {
 }
 
 /** `bad_amount`: out of bounds or not whole cents; `too_many`: too many in the last hour. */
-export class PurchaseFault extends Error {
-  override readonly name = "PurchaseFault";
+export class PurchaseFault extends Fault {
   readonly kind: "bad_amount" | "too_many" | "not_configured" | "provider_failed";
 
   constructor(kind: PurchaseFault["kind"], message: string, cause?: unknown) {
@@ -32,8 +31,7 @@ export interface TopUpView extends Pick<
 }
 
 /** `field` is the field of the console's API that makes the top-up rule invalid. */
-export class TopUpFault extends Error {
-  override readonly name = "TopUpFault";
+export class TopUpFault extends Fault {
   readonly field: "below_usd" | "amount_usd" | "month_max_usd" | "card";
 
   constructor(field: TopUpFault["field"], message: string) {

@@ -5,6 +5,7 @@ import { errorCodes, type FastifyRequest } from "fastify";
 import {
   asText,
   type ClientAddresses,
+  Fault,
   HeldBytes,
   mayRole,
   type Need,
@@ -58,9 +59,7 @@ export function bytesReader(
   };
 }
 
-export class BusyFault extends Error {
-  override readonly name = "BusyFault";
-}
+export class BusyFault extends Fault {}
 
 /** Newer browsers state this in `sec-fetch-site`; older browsers and programs send `origin`. */
 export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {

@@ -1,4 +1,4 @@
-import { defined, ExpiringCache, instant } from "../../kernel/index.ts";
+import { defined, ExpiringCache, groupBy, instant } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { AnswerOf, FiguresAt, ListingFigures, ProviderFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
@@ -144,15 +144,8 @@ function groupSums(
   sums: readonly ListingSums[],
   groupOf: (each: ListingSums) => string,
 ): ReadonlyMap<string, readonly ListingSums[]> {
-  const groups = new Map<string, ListingSums[]>();
-  for (const each of sums) {
-    if (each.succeeded + each.failed === 0) continue;
-    const key = groupOf(each);
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, [each]);
-    else known.push(each);
-  }
-  return groups;
+  const called = sums.filter(({ succeeded, failed }) => succeeded + failed !== 0);
+  return groupBy(called, groupOf);
 }
 
 function toListingKey(of: Pick<ListingSums, "modelId" | "providerId">): string {

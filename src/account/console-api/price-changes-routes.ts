@@ -6,11 +6,10 @@ import type { ReportGates } from "./concurrency-gate.ts";
 import {
   type Catalog,
   comingPrices,
-  computeRates,
   costElsewhere,
-  costsMore,
   type Deployment,
   deploymentAt,
+  isDearer,
   leastCostElsewhere,
   type PriceSheet,
   tierBounds,
@@ -142,7 +141,7 @@ export function priceNotice(
     notice_id: `${listing.id}@${instant(change.fromMs)}`,
     old: { prices: presentPrices(before), price_tiers: presentTiers(before) },
     new: { prices: presentPrices(after), price_tiers: presentTiers(after) },
-    is_rise: isRise(before, after),
+    is_rise: isDearer(after, before),
     cost_old_usd: computeCost(before),
     cost_new_usd: computeCost(after),
     is_at_least: hasTiers && use.sized === undefined,
@@ -152,19 +151,4 @@ export function priceNotice(
 /** Two results are equal if customers pay the same, even if the provider's own price changes. */
 function serializeSale(prices: PriceSheet): string {
   return JSON.stringify([presentPrices(prices), presentTiers(prices)]);
-}
-
-function isRise(before: PriceSheet, after: PriceSheet): boolean {
-  const bounds = [0, ...tierBounds(before), ...tierBounds(after)];
-  return bounds.some((bound) => {
-    return costsMore(
-      computeRates(ratesAbove(after, bound)),
-      computeRates(ratesAbove(before, bound)),
-    );
-  });
-}
-
-function ratesAbove(prices: PriceSheet, bound: number): PriceSheet {
-  const tier = prices.tiers?.findLast(({ abovePromptTokens }) => abovePromptTokens <= bound);
-  return tier?.prices ?? prices;
 }

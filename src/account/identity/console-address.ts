@@ -1,13 +1,9 @@
-import type { Config, OrgId } from "../../kernel/index.ts";
+import { type Config, Fault, type OrgId } from "../../kernel/index.ts";
 
 /** Thrown if the console would send session cookies over a network in plain text. */
-export class InsecureConsoleFault extends Error {
-  override readonly name = "InsecureConsoleFault";
-}
+export class InsecureConsoleFault extends Fault {}
 
-export class IdentitySettingFault extends Error {
-  override readonly name = "IdentitySettingFault";
-}
+export class IdentitySettingFault extends Fault {}
 
 export type AddressConfig = Pick<
   Config,

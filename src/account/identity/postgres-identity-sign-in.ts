@@ -143,12 +143,8 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
 
 const DEFER_TRIAL_SQL = "update console_account set trial_deferred_at = $2 where account_id = $1";
 
-interface FoundAccount {
-  readonly accountId: string;
-  readonly orgId: OrgId;
-  readonly isVerified: boolean;
+interface FoundAccount extends Pick<ResolvedSignIn, "accountId" | "orgId" | "isVerified" | "kind"> {
   readonly isTrialDue: boolean;
-  readonly kind: ResolvedSignIn["kind"];
   readonly isEmailTaken?: boolean;
   readonly changes: readonly Change[];
 }

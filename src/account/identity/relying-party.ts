@@ -3,7 +3,7 @@ import * as client from "openid-client";
 import type { CustomFetch, ServerMetadata } from "openid-client";
 import { Type } from "typebox";
 
-import { type Clock, conforms, asText } from "../../kernel/index.ts";
+import { type Clock, conforms, asText, Fault } from "../../kernel/index.ts";
 import type { LogoutOrder } from "./identity-store.ts";
 
 const REQUEST_SECONDS_MAX = 10;
@@ -20,9 +20,7 @@ export interface RelyingPartyOptions {
   readonly clock: Clock;
 }
 
-export class ProviderAwayFault extends Error {
-  override readonly name = "ProviderAwayFault";
-}
+export class ProviderAwayFault extends Fault {}
 
 export interface ProviderAnswer {
   readonly issuer: string;

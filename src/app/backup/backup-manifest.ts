@@ -1,12 +1,10 @@
 import { type Static, type TString, Type } from "typebox";
 
-import { documentParts, documentReader, List } from "../../kernel/index.ts";
+import { documentParts, documentReader, Fault, List } from "../../kernel/index.ts";
 
 const FORMAT = "tokenmarket-backup-2";
 
-export class BackupFault extends Error {
-  override readonly name = "BackupFault";
-}
+export class BackupFault extends Fault {}
 
 const text = (pattern: string): TString => Type.String({ pattern });
 const size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });

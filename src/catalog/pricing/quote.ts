@@ -80,7 +80,7 @@ export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
   return picoUsd(hour === 0 ? cost : cost + BigInt(hour) * computeRates(prices).cacheWrite1h);
 }
 
-export function findTier(prices: PriceSheet, promptTokens: number): PriceSheet {
+function findTier(prices: PriceSheet, promptTokens: number): PriceSheet {
   const tier = prices.tiers?.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens);
   return tier?.prices ?? prices;
 }
@@ -161,6 +161,13 @@ export function pricesHourWrites(prices: PriceSheet | null): boolean {
   return prices?.[HOUR_SKU] !== undefined;
 }
 
-export function costsMore(rates: Rates, than: Rates): boolean {
+/** True if a prompt of some length costs more for some SKU than at the other prices. */
+export function isDearer(prices: PriceSheet, than: PriceSheet): boolean {
+  const bounds = [0, ...tierBounds(prices), ...tierBounds(than)];
+  const ratesAt = (sheet: PriceSheet, bound: number) => computeRates(ratesAbove(sheet, bound));
+  return bounds.some((bound) => costsMore(ratesAt(prices, bound), ratesAt(than, bound)));
+}
+
+function costsMore(rates: Rates, than: Rates): boolean {
   return Object.values(eachSku((sku) => rates[sku] > than[sku])).includes(true);
 }

@@ -10,6 +10,7 @@ import {
 import {
   assert,
   type ChangedBy,
+  Fault,
   memoizeByText,
   type OrgId,
   type ProviderId,
@@ -26,14 +27,10 @@ export interface KeyContext {
 
 export type KeyVault = Public<AesVault>;
 
-export class EncryptionKeyFault extends Error {
-  override readonly name = "EncryptionKeyFault";
-}
+export class EncryptionKeyFault extends Fault {}
 
 /** Thrown for bytes that were changed, moved to another context, or sealed under an unknown key. */
-export class SealedKeyFault extends Error {
-  override readonly name = "SealedKeyFault";
-}
+export class SealedKeyFault extends Fault {}
 
 /**
  * Opens a vault with one encryption key of 32 bytes in base64, or with several, separated by

@@ -1,20 +1,10 @@
+import type { PoolDeclaration } from "../../catalog/index.ts";
 import { assert, defined, type OrgId, RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 import type { DeclaredWindow, LimitSet, LimitStore, ScopeClaim } from "./limit-store.ts";
 
 /** Capacity that listings share, declared by a provider or by the operator. */
-export interface Pool {
-  readonly id: string;
-  readonly capacity: readonly {
-    readonly type: "request" | "prompt" | "completion";
-    readonly per: "minute" | "hour" | "day";
-    readonly value: number;
-  }[];
-  readonly tokensPerMinute?: number;
-  readonly requestsPerSecond?: number;
-  readonly concurrent?: number;
-  /** The share of every limit that one organization may use, in whole percent. */
-  readonly orgSharePercent: number;
-}
+export type Pool = PoolDeclaration;
+
 export interface PoolClaim {
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];

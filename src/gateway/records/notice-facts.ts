@@ -17,19 +17,8 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
+import type { RefusalCause } from "../../ledger/index.ts";
 import { MANAGED_SQL } from "../accounts/key-store.ts";
-
-/** The cause of a refusal, by what the customer can do about it. */
-export type RefusalCause =
-  | "balance"
-  /** The credit was sufficient, but running requests held it. */
-  | "held"
-  | "org_cap"
-  | "key_cap"
-  | "limit"
-  | "unusual_use"
-  | "provider"
-  | "request";
 
 const CAUSE_SQL = `case
   when error_class = 'insufficient_quota' and reason->>'limit_scope' = 'key' then 'key_cap'

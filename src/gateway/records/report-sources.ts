@@ -1,6 +1,12 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 
-import { beginLocally, isStoreFault, type Clock, type ReplicaWatch } from "../../kernel/index.ts";
+import {
+  beginLocally,
+  Fault,
+  isStoreFault,
+  type Clock,
+  type ReplicaWatch,
+} from "../../kernel/index.ts";
 
 interface ReportSourceOptions {
   readonly primary: Pool;
@@ -100,9 +106,7 @@ function asTimeout(fault: unknown): unknown {
   return new ReportTimeout("this report took too long; choose a shorter range", { cause: fault });
 }
 
-class ReplicaAwayFault extends Error {
-  override readonly name = "ReplicaAwayFault";
-}
+class ReplicaAwayFault extends Fault {}
 
 export class ReportTimeout extends Error {
   override readonly name = "ReportTimeout";

@@ -7,6 +7,7 @@ import {
   type Refusal,
   refusal,
 } from "../../kernel/index.ts";
+import type { RoutingPolicy } from "../accounts/account-rules.ts";
 
 export interface RoutePlan {
   readonly kind: "plan";
@@ -24,13 +25,6 @@ export interface RoutePlan {
 
 export type OwnKeys = "none" | "first" | "only";
 
-export interface PlanPolicy {
-  /** The organization's defaults for the request's `provider.only` and `provider.ignore`. */
-  readonly only?: readonly string[];
-  readonly ignore?: readonly string[];
-  readonly promptLogging?: "none";
-}
-
 export interface PlanInput {
   /** The model's id as the client sent it; the refusal of an unknown id repeats it. */
   readonly modelId: string;
@@ -39,7 +33,7 @@ export interface PlanInput {
   readonly keyModels?: ReadonlySet<string> | undefined;
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
-  readonly policy?: PlanPolicy | undefined;
+  readonly policy?: RoutingPolicy | undefined;
   /** Returns a copy of the deployment with the caller's own provider key; undefined without one. */
   readonly ownKeyOf?: ((deployment: Deployment) => Deployment | undefined) | undefined;
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
@@ -185,7 +179,7 @@ function policyProblem(
     : undefined;
 }
 
-const NO_POLICY: PlanPolicy = {};
+const NO_POLICY: RoutingPolicy = {};
 
 /** Puts the providers that `order` names first; the others keep their order after them. */
 function applyOrder(
@@ -262,7 +256,7 @@ function controlsExcludeAll({ controls, policy, modelId }: PlanInput): Refusal {
 }
 
 /** True if the policy restricts something that the request's own controls do not override. */
-function isPolicyOfUse(controls: ProviderControls, policy: PlanPolicy = NO_POLICY): boolean {
+function isPolicyOfUse(controls: ProviderControls, policy: RoutingPolicy = NO_POLICY): boolean {
   return (
     policy.promptLogging !== undefined ||
     (controls.only === undefined && policy.only !== undefined) ||

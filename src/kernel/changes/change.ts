@@ -75,16 +75,12 @@ export interface Change {
   readonly isMaskedChange?: boolean;
 }
 
-export interface RecordedChange {
+export interface RecordedChange extends Omit<Change, "action" | "isMaskedChange"> {
   /** Ascends in the order of the commits. */
   readonly position: number;
   readonly atMs: number;
   readonly by: ChangedBy;
   readonly action: string;
-  readonly orgId: OrgId | null;
-  readonly target: string;
-  readonly before: Facts | null;
-  readonly after: Facts | null;
 }
 
 const ACCOUNT_PREFIX = "acct_";

@@ -1,7 +1,7 @@
+import { Fault } from "./fault.ts";
+
 /** Thrown when an invariant of the program is broken, never because of a customer's input. */
-export class AssertionFault extends Error {
-  override readonly name = "AssertionFault";
-}
+export class AssertionFault extends Fault {}
 
 export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionFault(message);

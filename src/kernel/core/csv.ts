@@ -1,3 +1,5 @@
+import { Fault } from "./fault.ts";
+
 /** Formats one line of RFC 4180, without its line end. Null is an empty field, "" becomes `""`. */
 export function csvLine(fields: readonly (string | null)[]): string {
   return fields.map(csvField).join(",");
@@ -18,9 +20,7 @@ export function plainCell(text: string): string {
 /* Spreadsheets with East Asian input also accept full-width signs as the start of a formula. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 
-export class CsvFault extends Error {
-  override readonly name = "CsvFault";
-}
+export class CsvFault extends Fault {}
 
 /** A null field means that there is nothing between two commas. */
 export type CsvRow = readonly (string | null)[];

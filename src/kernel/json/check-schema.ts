@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { type Static, Type, type TProperties, type TSchema } from "typebox";
 
+import { groupBy } from "../core/group-by.ts";
 import { parseMoment } from "../core/time.ts";
 import { parseRequestId } from "../core/ids.ts";
 import { visibleText } from "../core/visible-text.ts";
@@ -79,13 +80,11 @@ export function pathText(path: SchemaFault["path"]): string {
 /** An object whose member `type` decides which other members it has. */
 export function byType(types: Readonly<Record<string, TProperties>>): TSchema {
   // Types with the same fields share one case, because each case takes time to compile.
-  const cases = new Map<TProperties, string[]>();
-  for (const [name, fields] of Object.entries(types)) {
-    cases.set(fields, [...(cases.get(fields) ?? []), name]);
-  }
-  const oneOf = Array.from(cases, ([fields, names]) =>
-    closed({ type: Type.Unsafe({ type: "string", enum: names }), ...fields }),
-  );
+  const cases = groupBy(Object.entries(types), ([, fields]) => fields);
+  const oneOf = Array.from(cases, ([fields, alike]) => {
+    const names = alike.map(([name]) => name);
+    return closed({ type: Type.Unsafe({ type: "string", enum: names }), ...fields });
+  });
   const title = Object.keys(types).join(", ");
   return Type.Unsafe({ type: "object", discriminator: { propertyName: "type" }, oneOf, title });
 }

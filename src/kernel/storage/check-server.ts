@@ -2,15 +2,14 @@ import { randomInt } from "node:crypto";
 
 import { DatabaseError, type PoolClient } from "pg";
 
+import { Fault } from "../core/fault.ts";
 import type { Logger } from "../core/log.ts";
 import { type DatabaseAddress, openSharedPool, queryInTime, queryOneInTime } from "./connection.ts";
 
 export const SERVER_VERSION_MIN: number = 15;
 
 /** Thrown if the database answers but cannot be used. The message tells the operator what to do. */
-export class DatabaseUnfitFault extends Error {
-  override readonly name = "DatabaseUnfitFault";
-}
+export class DatabaseUnfitFault extends Fault {}
 
 /** These addresses contain passwords: never print them. */
 export interface ServerAddresses {

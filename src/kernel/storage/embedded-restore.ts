@@ -1,5 +1,6 @@
 import { chmodSync, chownSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Fault } from "../core/fault.ts";
 import type { Logger } from "../core/log.ts";
 import { findEmbeddedBinaries } from "./embedded-binaries.ts";
 import { type EmbeddedHome, openEmbeddedHome, readOrMakePasswords } from "./embedded-home.ts";
@@ -7,9 +8,7 @@ import { choosePort, rememberPort } from "./embedded-port.ts";
 import { emptyCluster, findServer, launch, resetPassword, stopServer } from "./embedded-process.ts";
 import { withStartLock } from "./start-lock.ts";
 
-export class RestoreFault extends Error {
-  override readonly name = "RestoreFault";
-}
+export class RestoreFault extends Fault {}
 
 export interface EmbeddedRestore {
   /** The data folder, which must not contain a database. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 
+import { Fault } from "../core/fault.ts";
 import type { Logger } from "../core/log.ts";
 import { isStoreFault, toReason } from "../core/store-fault.ts";
 import { limitAnswers } from "./connection.ts";
@@ -191,9 +192,7 @@ export const RUNNER_TIMES: RunnerTimes = {
 };
 
 /** Thrown if other sessions block a migration for longer than a start may wait; retry later. */
-export class SchemaBusyFault extends Error {
-  override readonly name = "SchemaBusyFault";
-}
+export class SchemaBusyFault extends Fault {}
 
 /** Runs `work` as the only migration. Polls for the lock, since no statement may wait for long. */
 export async function asOnlyRunner<T>(

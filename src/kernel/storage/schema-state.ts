@@ -4,10 +4,10 @@ import { join, resolve } from "node:path";
 
 import type { Pool, PoolClient } from "pg";
 
+import { Fault } from "../core/fault.ts";
+
 /** Thrown if this program cannot use the schema. The message tells the operator what to do. */
-export class SchemaFault extends Error {
-  override readonly name = "SchemaFault";
-}
+export class SchemaFault extends Fault {}
 
 export interface SchemaState {
   /** False for a database without tables of this program. */
@@ -27,12 +27,7 @@ export interface SchemaState {
   readonly changed: readonly string[];
 }
 
-interface AppliedStep {
-  readonly name: string;
-  readonly level: number;
-  readonly programMin: number;
-  readonly sha256: string;
-}
+type AppliedStep = Omit<Migration, "text">;
 
 export async function readSchemaState(
   database: Pool | PoolClient,

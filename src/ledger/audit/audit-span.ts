@@ -2,7 +2,7 @@ import { escapeLiteral } from "pg";
 
 /** The checkpoint at which an audit begins. Its totals of all earlier writes are trusted. */
 export interface AuditStart {
-  /** The day of the checkpoint, as YYYY-MM-DD. */
+  /** The day as YYYY-MM-DD. All attempts of this day and of earlier days have ended. */
   readonly day: string;
   readonly position: bigint;
   /** Attempts with lower ids ended by `position`; they may have been corrected after it. */

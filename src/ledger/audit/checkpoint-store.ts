@@ -5,6 +5,7 @@ import {
   assert,
   type ChangedBy,
   type ChangeLog,
+  Fault,
   inTransaction,
   liftTimeLimits,
   queryOne,
@@ -23,9 +24,7 @@ import {
 import { auditCheck, type AuditCheck, type AuditExample } from "./ledger-audit.ts";
 
 /** Thrown for a day that cannot be closed. The message says what to do. */
-export class CheckpointFault extends Error {
-  override readonly name = "CheckpointFault";
-}
+export class CheckpointFault extends Fault {}
 
 const TITLE = "every checkpoint is what was signed, and names the one before";
 

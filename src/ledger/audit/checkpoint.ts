@@ -6,6 +6,7 @@ import {
   readPublicKey,
   type SigningKey,
 } from "../../kernel/index.ts";
+import type { AuditStart } from "./audit-span.ts";
 
 const FORMAT = "tokenmarket-audit-checkpoint-1";
 
@@ -15,18 +16,14 @@ export interface CountedRows {
   readonly sha256: string;
 }
 
-export interface Checkpoint {
-  /** The day as YYYY-MM-DD. All attempts of this day and of earlier days have ended. */
-  readonly day: string;
-  readonly position: bigint;
-  readonly fromAttempt: bigint;
+export interface Checkpoint extends AuditStart {
   /** The hexadecimal SHA-256 of the previous checkpoint's document; empty for the first. */
   readonly previous: string;
   readonly accounts: CountedRows;
   readonly spend: CountedRows;
 }
 
-export interface SignedCheckpoint extends Pick<Checkpoint, "day" | "position" | "fromAttempt"> {
+export interface SignedCheckpoint extends AuditStart {
   readonly document: string;
   readonly signature: Buffer;
 }
@@ -44,7 +41,7 @@ export function signCheckpoint(of: Checkpoint, key: SigningKey): SignedCheckpoin
  */
 export function checkpointProblem(
   stored: SignedCheckpoint,
-  is: Omit<Checkpoint, "day" | "position" | "fromAttempt">,
+  is: Omit<Checkpoint, keyof AuditStart>,
   trustedKey: KeyObject,
 ): string | undefined {
   const { day, position, fromAttempt, document, signature } = stored;

@@ -3,6 +3,7 @@ import {
   LedgerModel,
   type ModelAccount,
   type ModelCloseOutcome,
+  type ModelReserve,
   type ModelReserveOutcome,
   type ModelSpender,
 } from "../ledger-model.ts";
@@ -45,15 +46,10 @@ export type JournalEntry =
   | OpenEntry
   | EndEntry;
 
-export interface OpenEntry {
+export interface OpenEntry extends Omit<ModelReserve, "member"> {
   /** `held`: open when the journal begins. `crashed`: charged at its reserve before it begins. */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
-  readonly attempt: bigint;
-  readonly org: string;
-  readonly key: string;
-  readonly provider: string;
-  readonly amount: bigint;
   readonly month: number;
   /** The UTC day of the admission, in days since 1970. */
   readonly day: number;

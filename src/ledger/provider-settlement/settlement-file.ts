@@ -1,5 +1,6 @@
 import {
   asObject,
+  Fault,
   parseExactUsd,
   parseRequestId,
   picoUsd,
@@ -40,9 +41,7 @@ export function readProviderClaim(text: string): ClaimOutcome {
   }
 }
 
-class ClaimFault extends Error {
-  override readonly name = "ClaimFault";
-}
+class ClaimFault extends Fault {}
 
 function readJson(text: string): ProviderClaim {
   const document = parseExactly(text);

@@ -1,4 +1,4 @@
-import type { RecordOf } from "../../kernel/index.ts";
+import { Fault, type RecordOf } from "../../kernel/index.ts";
 import type { SettlementLine, SettlementTerms } from "./settlement-plan.ts";
 import type { claimColumns, ProviderPeriod } from "./settlement-rows.ts";
 
@@ -42,8 +42,7 @@ export interface UnlistedProvider {
 }
 
 /** Thrown if a settlement command was refused, for the reason in the message; nothing changed. */
-export class SettlementFault extends Error {
-  override readonly name = "SettlementFault";
+export class SettlementFault extends Fault {
   readonly kind:
     | "ref_taken"
     | "no_such_period"

@@ -2,13 +2,9 @@ import { createHash, type KeyObject } from "node:crypto";
 
 import { CsvFault, csvLine, CsvReader, type CsvRow, toReason } from "../../kernel/index.ts";
 import { isSignedByItsKey, type DayManifest, type SignedManifest } from "./retention-manifest.ts";
-import { type DayIds, type DaySums, DayTally, sameSums, TallyFault } from "./retention-tally.ts";
+import { type DayIds, DayTally, sameSums, TallyFault } from "./retention-tally.ts";
 
-export interface CountedRows {
-  readonly sums: DaySums;
-  readonly sha256: Buffer;
-  readonly bytes: number;
-}
+export type CountedRows = Pick<DayManifest, "sums" | "sha256" | "bytes">;
 
 /** The CSV text of a day. `counted` is right only after the whole text was read. */
 export interface DayCsv {

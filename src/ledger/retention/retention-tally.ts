@@ -1,5 +1,6 @@
 import {
   type CsvRow,
+  Fault,
   isDay,
   microUsd,
   picoUsd,
@@ -60,9 +61,7 @@ export function parseDay(text: string): Day | undefined {
 }
 
 /** Thrown if rows cannot be a day's attempts, for example if a column is missing. */
-export class TallyFault extends Error {
-  override readonly name = "TallyFault";
-}
+export class TallyFault extends Fault {}
 
 /** Adds up rows of text as attempts. Throws `TallyFault` for a bad row or an id out of order. */
 export class DayTally {

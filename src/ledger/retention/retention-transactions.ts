@@ -6,6 +6,7 @@ import {
   type Change,
   type ChangedBy,
   type ChangeLog,
+  Fault,
   queryOne,
   recordChanges,
   type RecordedChange,
@@ -21,9 +22,7 @@ const LOCK_TRIES_MAX = 1_200;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
 
 /** Thrown if a table of the books could not be locked within ten minutes. */
-export class JournalBusyFault extends Error {
-  override readonly name = "JournalBusyFault";
-}
+export class JournalBusyFault extends Fault {}
 
 export interface ChangeNotes {
   readonly log: ChangeLog;

@@ -1,4 +1,10 @@
-import { formatUsd, toReason, type SignedFile, type SigningKey } from "../../kernel/index.ts";
+import {
+  Fault,
+  formatUsd,
+  toReason,
+  type SignedFile,
+  type SigningKey,
+} from "../../kernel/index.ts";
 import type { DayFolder } from "./day-folder.ts";
 import type { RetentionSession } from "./postgres-retention-store.ts";
 import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts";
@@ -6,9 +12,7 @@ import { type DayManifest, readManifest, signManifest } from "./retention-manife
 import { type Day, type DaySurvey, sameSums } from "./retention-tally.ts";
 
 /** Thrown if the export of a day failed; the day is then still in the journal. */
-export class RetentionFault extends Error {
-  override readonly name = "RetentionFault";
-}
+export class RetentionFault extends Fault {}
 
 export interface RetireDeps {
   readonly session: RetentionSession;

@@ -7,12 +7,10 @@ import {
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-import type { SigningKey } from "../../kernel/index.ts";
+import { Fault, type SigningKey } from "../../kernel/index.ts";
 
 /** Thrown if a key file does not hold an Ed25519 key. */
-export class SigningKeyFault extends Error {
-  override readonly name = "SigningKeyFault";
-}
+export class SigningKeyFault extends Fault {}
 
 const FILE_MODE = 0o600;
 

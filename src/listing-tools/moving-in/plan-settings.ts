@@ -1,5 +1,5 @@
 import type { Manifest } from "../../catalog/index.ts";
-import { defined, type RawJson } from "../../kernel/index.ts";
+import { defined, groupBy, type RawJson } from "../../kernel/index.ts";
 import { isPrivateAddress } from "../../upstream/index.ts";
 import type { MovedListing } from "./build-manifests.ts";
 import type { Fates } from "./fates.ts";
@@ -83,11 +83,7 @@ function isPrivateHost(baseUrl: string): boolean {
 }
 
 export function planPools(listings: readonly MovedListing[]): PlannedPool[] {
-  const byDeployment = new Map<string, MovedListing[]>();
-  for (const listing of listings) {
-    const key = JSON.stringify(listing.path);
-    byDeployment.set(key, [...(byDeployment.get(key) ?? []), listing]);
-  }
+  const byDeployment = groupBy(listings, ({ path }) => JSON.stringify(path));
   return [...byDeployment.values()].flatMap((alike, at): PlannedPool[] => {
     const [{ capacity, providerId }] = alike as [MovedListing];
     const { requestsPerMinute: rpm, tokensPerMinute: tpm, concurrent } = capacity;

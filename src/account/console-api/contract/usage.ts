@@ -5,7 +5,7 @@ import {
   REQUEST_STATUSES,
   type RequestStatus as Status,
 } from "../../../kernel/core/request-status.ts";
-import { RefusalReason } from "../../../ledger/refusal-reason-schema.ts";
+import { RefusalCause, RefusalReason } from "../../../ledger/refusal-reason-schema.ts";
 import {
   AsOf,
   BySku,
@@ -152,19 +152,7 @@ export const Attempt = Type.Object({
 });
 export type Attempt = Static<typeof Attempt>;
 
-export type { RefusalReason } from "../../../ledger/refusal-reason-schema.ts";
-
-export const RefusalCause = oneOf(
-  "balance",
-  "held",
-  "org_cap",
-  "key_cap",
-  "limit",
-  "unusual_use",
-  "provider",
-  "request",
-);
-export type RefusalCause = Static<typeof RefusalCause>;
+export type { RefusalCause, RefusalReason } from "../../../ledger/refusal-reason-schema.ts";
 
 export const refusalFields = {
   error_class: Type.String(),

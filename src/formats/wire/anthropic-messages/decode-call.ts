@@ -12,6 +12,8 @@ import {
   type ChatCall,
   type Effort,
   type Message,
+  type OpenAssistantMessage,
+  type OpenUserMessage,
   portableUserId,
   type ToolChoice,
   type ToolResult,
@@ -210,17 +212,6 @@ function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly M
       }
     });
   return joinTurns(messages);
-}
-
-interface OpenUserMessage {
-  readonly role: "user";
-  readonly results: ToolResult[];
-  readonly texts: readonly JsonText[];
-}
-
-interface OpenAssistantMessage {
-  readonly role: "assistant";
-  readonly parts: AssistantPart[];
 }
 
 type OpenMessage =

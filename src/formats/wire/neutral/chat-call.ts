@@ -53,6 +53,18 @@ export interface AssistantMessage {
   readonly parts: readonly AssistantPart[];
 }
 
+/** Messages that a decoder still adds to. */
+export interface OpenUserMessage {
+  readonly role: "user";
+  readonly results: ToolResult[];
+  readonly texts: JsonText[];
+}
+
+export interface OpenAssistantMessage {
+  readonly role: "assistant";
+  readonly parts: AssistantPart[];
+}
+
 export type AssistantPart =
   | { readonly kind: "text"; readonly text: JsonText }
   | { readonly kind: "call"; readonly call: ToolCall };

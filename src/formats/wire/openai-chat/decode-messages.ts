@@ -10,6 +10,8 @@ import type {
   AssistantPart,
   ChatCall,
   Message,
+  OpenAssistantMessage,
+  OpenUserMessage,
   ToolCall,
   ToolResult,
 } from "../neutral/chat-call.ts";
@@ -166,17 +168,6 @@ function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall
 function callInput(doc: JsonDocument, called: JsonNode): JsonText | undefined {
   const text = doc.present(called, word.arguments);
   return text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
-}
-
-interface OpenUserMessage {
-  readonly role: "user";
-  readonly results: ToolResult[];
-  readonly texts: JsonText[];
-}
-
-interface OpenAssistantMessage {
-  readonly role: "assistant";
-  readonly parts: AssistantPart[];
 }
 
 /**

@@ -202,10 +202,12 @@ function smaller(known: number, limit: number | undefined, window: RollingWindow
   return limit === undefined ? known : Math.min(known, limit - window.total);
 }
 
+type RefusedClaim = Extract<ClaimOutcome, { kind: "refused" }>;
+
 function toRefused(
   { scope, id, shownId = id }: ScopeClaim,
   { kind: limitKind, ...numbers }: Excess,
-): Extract<ClaimOutcome, { kind: "refused" }> {
+): RefusedClaim {
   return { kind: "refused", scope, limitKind, id: shownId, ...numbers };
 }
 
@@ -223,13 +225,8 @@ interface StoreTime {
   readonly us: number;
 }
 
-interface Excess {
+interface Excess extends Pick<RefusedClaim, "limit" | "retryAfterSeconds" | "used" | "asked"> {
   readonly kind: LimitKind;
-  readonly limit: number;
-  readonly retryAfterSeconds: number;
-  /** The use before the request, and what it would add; absent if nothing is counted. */
-  readonly used?: number;
-  readonly asked?: number;
 }
 
 /** State that few scopes need, allocated only for these: a pace, a cooldown, declared windows. */

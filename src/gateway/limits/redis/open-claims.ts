@@ -1,4 +1,4 @@
-import { assert, type Deadline } from "../../../kernel/index.ts";
+import { assert, type Deadline, groupBy } from "../../../kernel/index.ts";
 import type { ClaimOutcome, LimitLease, TokenCount } from "../limit-store.ts";
 import type { ClaimSpec } from "./claim-spec.ts";
 
@@ -115,13 +115,6 @@ export class OpenLeases {
   }
 
   bySpec(passes: (lease: RedisLease) => boolean): Map<ClaimSpec, RedisLease[]> {
-    const found = new Map<ClaimSpec, RedisLease[]>();
-    for (const lease of this.#open) {
-      if (!passes(lease)) continue;
-      const known = found.get(lease.heldIn);
-      if (known === undefined) found.set(lease.heldIn, [lease]);
-      else known.push(lease);
-    }
-    return found;
+    return groupBy(this.#open.filter(passes), ({ heldIn }) => heldIn);
   }
 }
