@@ -3,7 +3,7 @@ import { Group, Stack, Text } from "@mantine/core";
 
 import { useSession } from "../api/use-session.ts";
 import { LinkButton } from "../ui/app-link.tsx";
-import { Panel } from "../ui/panel.tsx";
+import { Panel } from "../ui/page.tsx";
 
 export function ReceivedInvitations() {
   const { invitations } = useSession();

@@ -14,7 +14,7 @@ import { Navigation } from "./navigation.tsx";
 import shell from "./shell.module.css";
 import { signInAddress } from "./sign-in.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
-import { Note } from "../ui/note.tsx";
+import { Note } from "../ui/page.tsx";
 
 const CommandPalette = lazy(() => import("./command-palette.tsx"));
 const HelpDialog = lazy(() => import("./help-dialog.tsx"));

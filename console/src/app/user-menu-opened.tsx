@@ -9,7 +9,7 @@ import OpenedMenu, { type MenuButtonProps } from "../ui/opened-menu.tsx";
 import { OrgSwitch } from "./org-switch.tsx";
 import shell from "./shell.module.css";
 import { signOut } from "./sign-in.ts";
-import { Note } from "../ui/note.tsx";
+import { Note } from "../ui/page.tsx";
 
 export default function UserMenuOpened(props: {
   readonly button: MenuButtonProps["button"];

@@ -16,7 +16,7 @@ import { Fault } from "../ui/fault.tsx";
 import { notifyFault } from "../ui/notice.ts";
 import { Time } from "../ui/time.tsx";
 import { recall, remember } from "../ui/browser-memory.ts";
-import { Note } from "../ui/note.tsx";
+import { Note } from "../ui/page.tsx";
 
 export function JoinPage() {
   const { state, installation } = useSession();

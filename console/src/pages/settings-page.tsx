@@ -6,7 +6,7 @@ import { checkable } from "../ui/fields.ts";
 import { Answer } from "../ui/answer.tsx";
 import { StatusBadge } from "../ui/badge.tsx";
 import { Facts } from "../ui/facts.tsx";
-import { Panel } from "../ui/panel.tsx";
+import { Note, Panel } from "../ui/page.tsx";
 import { Time } from "../ui/time.tsx";
 import { SettingsFrame } from "./settings/settings-frame.tsx";
 import { hatching, singleKeys } from "../ui/browser-switch.ts";
@@ -18,7 +18,6 @@ import { DataTable, type Column } from "../ui/data-table.tsx";
 import { notices, notifyFault } from "../ui/notice.ts";
 import { browserName } from "./settings/browser-name.ts";
 import { CompactButton } from "../ui/buttons.tsx";
-import { Note } from "../ui/note.tsx";
 
 export function SettingsPage() {
   const settings = useAnswer("GET /api/console/settings");

@@ -8,7 +8,7 @@ import shell from "../app/shell.module.css";
 import { signOut } from "../app/sign-in.ts";
 import { Support } from "../app/repair-link.tsx";
 import { notifyFault } from "../ui/notice.ts";
-import { Note } from "../ui/note.tsx";
+import { Note } from "../ui/page.tsx";
 
 /** `/verify`: the only page that people see while their email address is not verified. */
 export function VerifyPage() {

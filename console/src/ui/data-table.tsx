@@ -31,7 +31,7 @@ import {
 } from "./use-table-state.ts";
 import styles from "./table.module.css";
 import { defined } from "../../../src/kernel/core/defined.ts";
-import { Panel, type PanelProps } from "./panel.tsx";
+import { Panel, type PanelProps } from "./page.tsx";
 
 export type { Column } from "./use-table-state.ts";
 

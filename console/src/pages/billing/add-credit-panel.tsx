@@ -10,10 +10,9 @@ import { CodeBlock } from "../../ui/code-block.tsx";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { showCents, showUsd } from "../../ui/money-math.ts";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Note, RoleNote } from "../../ui/page.tsx";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { readAmount, usualAmounts } from "./purchase-amount.ts";
-import { Note } from "../../ui/note.tsx";
 
 type Payments = Billing["payments"];
 

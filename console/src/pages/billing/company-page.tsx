@@ -6,10 +6,8 @@ import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { controlled, fieldError } from "../../ui/fields.ts";
 import { Fault } from "../../ui/fault.tsx";
-import { ForRole, RoleNote } from "../../ui/for-role.tsx";
 import { notifyDone } from "../../ui/notice.ts";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { ForRole, Page, Panel, RoleNote } from "../../ui/page.tsx";
 
 const LEAD = "Printed on statements, and on the invoices of purchases that you start from now on.";
 

@@ -8,7 +8,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { countryName } from "../../ui/format.ts";
 import styles from "./statement.module.css";
 import { DownloadLink, SmallButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function StatementParties(props: {
   readonly company: CompanyData | null;

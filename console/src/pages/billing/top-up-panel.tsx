@@ -5,7 +5,7 @@ import { useState, type SyntheticEvent } from "react";
 import type { TopUp } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { bareUsd, plainUsd, showCents } from "../../ui/money-math.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { call } from "../../api/client.ts";
 import { useChange } from "../../api/use-answer.ts";
@@ -15,7 +15,6 @@ import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { leaveFor, untilBack } from "./add-credit-panel.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { controlled, fieldError } from "../../ui/fields.ts";
-import { Note } from "../../ui/note.tsx";
 
 export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {
   if (!topUp.is_available) return null;

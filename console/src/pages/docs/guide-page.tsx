@@ -20,7 +20,7 @@ import { toKeyStatus } from "../keys/match-keys.ts";
 import { controlled } from "../../ui/fields.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
 import { useCopy } from "../../ui/copyable.tsx";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function GuidePage() {
   const { page } = useParams({ strict: false });

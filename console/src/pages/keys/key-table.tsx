@@ -23,7 +23,7 @@ import { toKeyStatus } from "./match-keys.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { WhenOpened } from "../../ui/dialog.tsx";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function KeyTable(props: {
   readonly rows: readonly Key[];

@@ -10,7 +10,7 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
@@ -23,7 +23,6 @@ import {
 } from "./limit-change.ts";
 import { UsedBar } from "./used-bar.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
   const [filters, setFilters] =

@@ -6,7 +6,7 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { controlled } from "../../ui/fields.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 

@@ -8,7 +8,7 @@ import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { TablePanel } from "../../ui/data-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";

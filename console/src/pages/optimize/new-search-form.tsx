@@ -19,14 +19,12 @@ import { defined } from "../../../../src/kernel/core/defined.ts";
 import { useSession } from "../../api/use-session.ts";
 import { formatCount } from "../../ui/format.ts";
 import { bareUsd, readUsdInput, writeUsd } from "../../ui/money-math.ts";
-import { ForRole, RoleNote } from "../../ui/for-role.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { ForRole, Note, Panel, RoleNote } from "../../ui/page.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
 import { createKeptSearch, searchShelf } from "./kept-search.ts";
 import { OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
 import { SearchEstimate } from "./search-estimate.tsx";
 import { useForm, UnplacedFault, type Problems } from "../../ui/form-dialog.tsx";
-import { Note } from "../../ui/note.tsx";
 
 const MODELS_MAX = 8;
 const NAME_CHARS_MAX = 64;

@@ -11,8 +11,7 @@ import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { Fault } from "../../ui/fault.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Page, Panel } from "../../ui/page.tsx";
 
 export function ForProvidersPage() {
   return (

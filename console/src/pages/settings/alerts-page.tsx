@@ -3,14 +3,13 @@ import { useState, type FormEvent } from "react";
 
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { RoleNote, ForRole } from "../../ui/for-role.tsx";
 import { DestinationPanel } from "./destination-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import type { Alerts, AlertDelivery } from "../../api/contract.ts";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { notifyDone, notices } from "../../ui/notice.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { ForRole, Panel, RoleNote } from "../../ui/page.tsx";
 import { changedRules, EVENTS, typedRules, type TypedRules } from "./alert-rules.ts";
 import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";

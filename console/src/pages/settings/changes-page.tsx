@@ -9,7 +9,7 @@ import { controlled } from "../../ui/fields.ts";
 import { column } from "../../ui/columns.tsx";
 import { AppLink, type Target } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import { useSearchText } from "../../ui/search-field.tsx";

@@ -9,7 +9,7 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { AddDestinationDialog, EditDestinationDialog } from "./destination-dialogs.tsx";
 import { useChange } from "../../api/use-answer.ts";

@@ -10,7 +10,7 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { notices, notifyFault } from "../../ui/notice.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { call } from "../../api/client.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -23,7 +23,6 @@ import {
 } from "../../ui/form-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function InvitationPanel({ team }: { readonly team: Team }) {
   const mayManage = useMay("members");

@@ -4,8 +4,7 @@ import { useState } from "react";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay, useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Note, Panel, RoleNote } from "../../ui/page.tsx";
 import { InvitationPanel, InviteDialog } from "./invitation-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
@@ -17,7 +16,6 @@ import { Fault } from "../../ui/fault.tsx";
 import { notices, notifyDone } from "../../ui/notice.ts";
 import { MovedNote } from "../../app/moved-note.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function MembersPage() {
   const answer = useAnswer("GET /api/console/members");

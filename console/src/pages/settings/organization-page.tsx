@@ -9,15 +9,13 @@ import { DownloadLink } from "../../ui/buttons.tsx";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Fault } from "../../ui/fault.tsx";
-import { ForRole, RoleNote } from "../../ui/for-role.tsx";
 import { notices, notifyDone } from "../../ui/notice.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { ForRole, Note, Panel, RoleNote } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import { Support } from "../../app/repair-link.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function OrganizationPage() {
   const settings = useAnswer("GET /api/console/settings");

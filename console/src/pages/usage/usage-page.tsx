@@ -7,12 +7,10 @@ import { useNavigate } from "@tanstack/react-router";
 import type { RouteName, Usage, UsageFigures } from "../../api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
-import { AsOf } from "../../ui/time.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { controlled } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { AsOf, Note, Page, Panel } from "../../ui/page.tsx";
 import { Tip } from "../../ui/tip.tsx";
 import { FilterFields } from "./filter-fields.tsx";
 import { GroupsTable, type FiguresProps } from "./groups-table.tsx";
@@ -40,7 +38,6 @@ import { chartData, spanOfBucket } from "./chart-data.ts";
 import { writeMinute } from "./day-range.ts";
 import { findId } from "../../app/find-id.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 /** `/usage`: figures by group, and the request log. The page's URL keeps filters and pages. */
 export function UsagePage() {

@@ -14,7 +14,7 @@ import { formatCount, formatMs } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";
 import { inAndOut } from "../usage/outcome-labels.ts";
 import { EndingReasons } from "../usage/refusal-reasons.tsx";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function CallStep(props: {
   readonly secret: string | undefined;

@@ -6,7 +6,7 @@ import { useMay, useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { Loading } from "../../ui/answer.tsx";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { RoleNote } from "../../ui/page.tsx";
 import { SecretField } from "../../ui/secret-once.tsx";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { ApiFault, call } from "../../api/client.ts";

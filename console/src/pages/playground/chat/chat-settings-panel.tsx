@@ -13,7 +13,7 @@ import { presentParameters } from "./chat-request.ts";
 import { StructureFields, type SettingsProps } from "./structure-fields.tsx";
 import { IconButton } from "../call-figures.tsx";
 import { SmallButton } from "../../../ui/buttons.tsx";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 const MODELS_MAX = 4;
 

@@ -23,7 +23,7 @@ import { untakenBy } from "./read-attachment.ts";
 import { Thread } from "./thread.tsx";
 import { useChat, type Chat } from "./use-chat.ts";
 import { SmallButton } from "../../../ui/buttons.tsx";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 const CodeDialog = lazy(() => import("./code-dialog.tsx"));
 const HistoryDrawer = lazy(() => import("./history-drawer.tsx"));

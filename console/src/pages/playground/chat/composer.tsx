@@ -7,7 +7,7 @@ import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
 import { controlled } from "../../../ui/fields.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 interface ComposerProps {
   readonly text: string;

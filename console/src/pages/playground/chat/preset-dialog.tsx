@@ -6,7 +6,7 @@ import { KeptList } from "../kept-list.tsx";
 import shared from "../playground.module.css";
 import { controlled } from "../../../ui/fields.ts";
 import type { ChatSettings } from "./chat-types.ts";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 const PRESETS_MAX = 50;
 const NAME_CHARS_MAX = 60;

@@ -16,7 +16,7 @@ import { newId } from "../browser-store.ts";
 import { IconButton } from "../call-figures.tsx";
 import { controlled, checkable } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
-import { Panel } from "../../../ui/panel.tsx";
+import { Panel } from "../../../ui/page.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import { MediaCode } from "../media-code.tsx";

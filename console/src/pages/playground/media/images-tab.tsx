@@ -10,7 +10,7 @@ import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { readPictures, type Picture } from "./media-answer.ts";
 import { MediaForm } from "./media-form.tsx";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 /** Parameters without a field, because the tab needs whole answers that contain the images. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);

@@ -14,7 +14,7 @@ import classes from "../playground.module.css";
 import { MediaForm } from "./media-form.tsx";
 import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./media-answer.ts";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 export default function VideosTab(props: TabProps) {
   const { jobs, make, forget } = useVideos(useSession().org?.org_id ?? "");
