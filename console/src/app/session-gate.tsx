@@ -4,8 +4,7 @@ import { useEffect, useRef } from "react";
 
 import type { Session } from "../api/contract.ts";
 import { noteShownOrg } from "../api/client.ts";
-import { useAnswer } from "../api/use-answer.ts";
-import { useSession } from "../api/use-session.ts";
+import { useAnswer, useSession } from "../api/use-answer.ts";
 import { Fault } from "../ui/fault.tsx";
 import kit from "../ui/kit.module.css";
 import { Loading } from "../ui/answer.tsx";

@@ -4,7 +4,7 @@ import { Outlet, useRouterState, useSearch } from "@tanstack/react-router";
 import { ChevronsUpDown, Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { MenuButton } from "../ui/menu-button.tsx";
 import { BalanceLink, SchemeSwitch, UserMenu } from "./header-parts.tsx";
 import { Banners } from "./banners.tsx";

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Keyboard, LogOut, Settings } from "lucide-react";
 
 import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { notifyFault } from "../ui/notice.ts";
 import OpenedMenu, { type MenuButtonProps } from "../ui/opened-menu.tsx";
 import { OrgSwitch } from "./org-switch.tsx";

@@ -1,6 +1,6 @@
 import { Anchor, Code, Text } from "@mantine/core";
 
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { AppLink } from "../ui/app-link.tsx";
 import { Copyable } from "../ui/copyable.tsx";
 import { Panel } from "../ui/page.tsx";

@@ -1,7 +1,7 @@
 import { Group, Stack, Switch, useMantineColorScheme } from "@mantine/core";
 
 import type { Settings, BrowserSession } from "../api/contract.ts";
-import { useAnswer, useChange } from "../api/use-answer.ts";
+import { useAnswer, useChange, useSession } from "../api/use-answer.ts";
 import { checkable } from "../ui/fields.ts";
 import { Answer } from "../ui/answer.tsx";
 import { StatusBadge } from "../ui/badge.tsx";
@@ -11,7 +11,6 @@ import { Time } from "../ui/time.tsx";
 import { SettingsFrame } from "./settings/settings-frame.tsx";
 import { hatching, singleKeys } from "../ui/browser-switch.ts";
 import { FilterChips } from "../ui/filter-chips.tsx";
-import { useSession } from "../api/use-session.ts";
 import { signOut } from "../app/sign-in.ts";
 import { timeColumn, column, actionsColumn } from "../ui/columns.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";

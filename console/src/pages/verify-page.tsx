@@ -1,7 +1,7 @@
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect } from "react";
 
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { BareFrame } from "../app/brand.tsx";
 import { Redirect, ToSignIn } from "../app/session-gate.tsx";
 import shell from "../app/shell.module.css";

@@ -2,7 +2,7 @@ import { createContext, useEffect, useId, type ComponentProps, type ReactNode } 
 import { Breadcrumbs, Group, Paper, Stack, Text, Title, type TextProps } from "@mantine/core";
 
 import { roleNote } from "../../../src/kernel/core/roles.ts";
-import { useMay, useSession, type Need } from "../api/use-session.ts";
+import { type Need, useMay, useSession } from "../api/use-answer.ts";
 import { AppLink } from "./app-link.tsx";
 import { formatCount } from "./format.ts";
 import kit from "./kit.module.css";

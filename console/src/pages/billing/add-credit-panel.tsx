@@ -4,7 +4,7 @@ import { useState, type SyntheticEvent } from "react";
 
 import type { Billing } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useMay, useSession } from "../../api/use-answer.ts";
 import { keptKey } from "../../app/kept-key.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";

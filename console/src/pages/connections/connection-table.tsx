@@ -2,8 +2,7 @@ import { Group, Text, Popover } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
 import type { Connection, Connections, AnswerOf } from "../../api/contract.ts";
-import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useAnswer, useChange, useMay } from "../../api/use-answer.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";

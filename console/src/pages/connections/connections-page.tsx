@@ -3,8 +3,7 @@ import { Info, Plus } from "lucide-react";
 import { useState } from "react";
 
 import type { Connections } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useAnswer, useMay } from "../../api/use-answer.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Note, Page, Panel, RoleNote } from "../../ui/page.tsx";

@@ -2,7 +2,7 @@ import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Play, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 
-import { useSession } from "../../api/use-session.ts";
+import { useSession } from "../../api/use-answer.ts";
 import { signInAddress } from "../../app/sign-in.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { Copyable } from "../../ui/copyable.tsx";

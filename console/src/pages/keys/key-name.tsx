@@ -3,8 +3,7 @@ import { Pencil } from "lucide-react";
 import { useState, type KeyboardEvent, type ReactNode, type SyntheticEvent } from "react";
 
 import type { Key } from "../../api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useChange, useMay } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { controlled, fieldError } from "../../ui/fields.ts";
 import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";

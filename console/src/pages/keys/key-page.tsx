@@ -5,8 +5,7 @@ import { useMemo, useState } from "react";
 
 import type { Key, KeyDetail } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useAnswer, useMay } from "../../api/use-answer.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { useSampleCall } from "../../snippets/use-sample-call.ts";

@@ -3,7 +3,7 @@ import { Ban, SlidersHorizontal } from "lucide-react";
 import { createContext, useContext, useMemo, useState, type ReactNode, lazy } from "react";
 
 import type { Key } from "../../api/contract.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useMay, useSession } from "../../api/use-answer.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";

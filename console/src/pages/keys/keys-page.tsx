@@ -3,8 +3,7 @@ import { Plus } from "lucide-react";
 import { lazy, useRef } from "react";
 
 import type { KeyList } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useAnswer, useMay } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";

@@ -2,7 +2,7 @@ import { Group, Stack, Text, Badge } from "@mantine/core";
 import { useMemo, useState } from "react";
 
 import type { LimitRow, LimitValue } from "../../api/contract.ts";
-import { useMay, type Need } from "../../api/use-session.ts";
+import { type Need, useMay } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { actionsColumn, column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";

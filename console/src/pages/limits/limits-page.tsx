@@ -3,8 +3,7 @@ import { Info, Plus } from "lucide-react";
 import { lazy, useState } from "react";
 
 import type { Limits, LimitRow } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useAnswer, useMay, useSession } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Note, Page, RoleNote } from "../../ui/page.tsx";

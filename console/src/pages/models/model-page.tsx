@@ -3,8 +3,7 @@ import { useParams } from "@tanstack/react-router";
 import { useCallback } from "react";
 
 import type { Model, ModelProvider } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useAnswer, useSession } from "../../api/use-answer.ts";
 import { column, figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";

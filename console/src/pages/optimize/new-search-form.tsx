@@ -14,9 +14,8 @@ import { useNavigate } from "@tanstack/react-router";
 import type { FormEvent } from "react";
 
 import type { Model, OptimizeSearch } from "../../api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
+import { useChange, useSession } from "../../api/use-answer.ts";
 import { defined } from "../../../../src/kernel/core/defined.ts";
-import { useSession } from "../../api/use-session.ts";
 import { formatCount } from "../../ui/format.ts";
 import { bareUsd, readUsdInput, writeUsd } from "../../ui/money-math.ts";
 import { ForRole, Note, Panel, RoleNote } from "../../ui/page.tsx";

@@ -5,8 +5,7 @@ import { Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 
 import type { OptimizeResult, OptimizeSearch } from "../../api/contract.ts";
-import { refreshAnswers, useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { refreshAnswers, useAnswer, useChange, useMay, useSession } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";

@@ -1,7 +1,7 @@
 import { SimpleGrid, Skeleton, Button, Checkbox, Group, Stack, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 
-import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { useAnswer, useChange, useMay } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { DestinationPanel } from "./destination-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
@@ -11,7 +11,6 @@ import { Fault } from "../../ui/fault.tsx";
 import { notifyDone, notices } from "../../ui/notice.ts";
 import { ForRole, Panel, RoleNote } from "../../ui/page.tsx";
 import { changedRules, EVENTS, typedRules, type TypedRules } from "./alert-rules.ts";
-import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";

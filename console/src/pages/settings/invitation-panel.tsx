@@ -4,8 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 
 import { ROLE_WORDS, ROLES } from "../../../../src/kernel/core/roles.ts";
 import type { Invitation, SentInvitation, Team } from "../../api/contract.ts";
-import { useChange, refreshAnswers } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { refreshAnswers, useChange, useMay } from "../../api/use-answer.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";

@@ -1,8 +1,7 @@
 import { Button, Stack, Select, Text } from "@mantine/core";
 import { useState } from "react";
 
-import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useAnswer, useChange, useMay, useSession } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Note, Panel, RoleNote } from "../../ui/page.tsx";
 import { InvitationPanel, InviteDialog } from "./invitation-panel.tsx";

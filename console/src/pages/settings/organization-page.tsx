@@ -2,8 +2,7 @@ import { Button, Group, Stack, Switch, TextInput, Text } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 
 import type { Settings } from "../../api/contract.ts";
-import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useAnswer, useChange, useMay, useSession } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { DownloadLink } from "../../ui/buttons.tsx";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";

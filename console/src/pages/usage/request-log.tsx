@@ -3,8 +3,7 @@ import { useState } from "react";
 
 import type { QueryOf } from "../../api/contract.ts";
 import { buildAddress } from "../../api/client.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useAnswer, useSession } from "../../api/use-answer.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { checkable } from "../../ui/fields.ts";

@@ -3,8 +3,7 @@ import { CircleCheck } from "lucide-react";
 import { useEffect, useState } from "react";
 
 import type { FirstRequest, RequestDetail } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useAnswer, useSession } from "../../api/use-answer.ts";
 import { agentSnippets } from "../../snippets/agent-snippets.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";

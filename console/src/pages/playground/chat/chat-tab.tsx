@@ -10,7 +10,7 @@ import {
 } from "lucide-react";
 
 import type { Model } from "../../../api/contract.ts";
-import { useMay, useSession } from "../../../api/use-session.ts";
+import { useMay, useSession } from "../../../api/use-answer.ts";
 import type { TabProps } from "../tab-props.ts";
 import shared from "../playground.module.css";
 import type { CodeCall } from "./code-dialog.tsx";

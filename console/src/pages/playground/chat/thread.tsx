@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, memo, useState } from "react";
 import { Pencil } from "lucide-react";
 
 import type { Model } from "../../../api/contract.ts";
-import { useMay } from "../../../api/use-session.ts";
+import { useMay } from "../../../api/use-answer.ts";
 import kit from "../../../ui/kit.module.css";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";

@@ -11,7 +11,7 @@ import {
 import { Play, Plus, X } from "lucide-react";
 import { useState, type FormEvent } from "react";
 
-import { useMay } from "../../../api/use-session.ts";
+import { useMay } from "../../../api/use-answer.ts";
 import { newId } from "../browser-store.ts";
 import { IconButton } from "../call-figures.tsx";
 import { controlled, checkable } from "../../../ui/fields.ts";

@@ -1,6 +1,6 @@
 import { Skeleton, Stack, Text } from "@mantine/core";
 
-import { useSession } from "../../../api/use-session.ts";
+import { useSession } from "../../../api/use-answer.ts";
 import { DownloadLink } from "../../../ui/buttons.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { CallFigures } from "../call-figures.tsx";

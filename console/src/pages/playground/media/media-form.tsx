@@ -3,7 +3,7 @@ import { Sparkles, Square } from "lucide-react";
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
 
 import type { Model } from "../../../api/contract.ts";
-import { useMay } from "../../../api/use-session.ts";
+import { useMay } from "../../../api/use-answer.ts";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { MediaCode } from "../media-code.tsx";
 import { usePickedModel, type TabProps, useFreshBalance } from "../tab-props.ts";

@@ -1,7 +1,7 @@
 import { Group, Progress, Stack, Text } from "@mantine/core";
 import { Trash2 } from "lucide-react";
 
-import { useSession } from "../../../api/use-session.ts";
+import { useSession } from "../../../api/use-answer.ts";
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { Copyable } from "../../../ui/copyable.tsx";
 import { DownloadLink } from "../../../ui/buttons.tsx";
