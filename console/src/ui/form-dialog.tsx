@@ -5,7 +5,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { ApiFault } from "../api/client.ts";
 import { Banner } from "./banner.tsx";
 import { Dialog } from "./dialog.tsx";
-import { Fault } from "./fault.tsx";
+import { Fault } from "./answer.tsx";
 import kit from "./kit.module.css";
 import { isAnswerLost, rereadSession } from "../api/use-answer.ts";
 import { controlled, fieldError } from "./fields.ts";

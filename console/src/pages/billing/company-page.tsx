@@ -3,9 +3,8 @@ import { useState, type FormEvent } from "react";
 
 import type { CompanyData, CompanyPage as Answered } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { Answer } from "../../ui/answer.tsx";
+import { Answer, Fault } from "../../ui/answer.tsx";
 import { controlled, fieldError } from "../../ui/fields.ts";
-import { Fault } from "../../ui/fault.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { ForRole, Page, Panel, RoleNote } from "../../ui/page.tsx";
 

@@ -12,7 +12,7 @@ import { useChange, useMay } from "../../api/use-answer.ts";
 import { notices, notifyDone } from "../../ui/notice.ts";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { leaveFor, untilBack } from "./add-credit-panel.tsx";
-import { Fault } from "../../ui/fault.tsx";
+import { Fault } from "../../ui/answer.tsx";
 import { controlled, fieldError } from "../../ui/fields.ts";
 
 export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {

@@ -10,7 +10,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { useLast, useSubmission } from "../../ui/form-dialog.tsx";
 import { call } from "../../api/client.ts";
-import { Fault } from "../../ui/fault.tsx";
+import { Fault } from "../../ui/answer.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 
 export function ConnectionTable(props: {

@@ -10,7 +10,7 @@ import { controlled } from "../../ui/fields.ts";
 import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Facts } from "../../ui/facts.tsx";
-import { Fault } from "../../ui/fault.tsx";
+import { Fault } from "../../ui/answer.tsx";
 import { Page, Panel } from "../../ui/page.tsx";
 
 export function ForProvidersPage() {

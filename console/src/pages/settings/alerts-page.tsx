@@ -2,12 +2,11 @@ import { SimpleGrid, Skeleton, Button, Checkbox, Group, Stack, TextInput } from 
 import { useState, type FormEvent } from "react";
 
 import { useAnswer, useChange, useMay } from "../../api/use-answer.ts";
-import { Answer } from "../../ui/answer.tsx";
+import { Answer, Fault } from "../../ui/answer.tsx";
 import { DestinationPanel } from "./destination-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import type { Alerts, AlertDelivery } from "../../api/contract.ts";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";
-import { Fault } from "../../ui/fault.tsx";
 import { notifyDone, notices } from "../../ui/notice.ts";
 import { ForRole, Panel, RoleNote } from "../../ui/page.tsx";
 import { changedRules, EVENTS, typedRules, type TypedRules } from "./alert-rules.ts";

@@ -2,7 +2,7 @@ import { Button, Stack, Select, Text } from "@mantine/core";
 import { useState } from "react";
 
 import { useAnswer, useChange, useMay, useSession } from "../../api/use-answer.ts";
-import { Answer } from "../../ui/answer.tsx";
+import { Answer, Fault } from "../../ui/answer.tsx";
 import { Note, Panel, RoleNote } from "../../ui/page.tsx";
 import { InvitationPanel, InviteDialog } from "./invitation-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
@@ -11,7 +11,6 @@ import type { Member } from "../../api/contract.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Fault } from "../../ui/fault.tsx";
 import { notices, notifyDone } from "../../ui/notice.ts";
 import { MovedNote } from "../../app/moved-note.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";

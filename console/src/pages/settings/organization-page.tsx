@@ -3,11 +3,10 @@ import { useState, type FormEvent } from "react";
 
 import type { Settings } from "../../api/contract.ts";
 import { useAnswer, useChange, useMay, useSession } from "../../api/use-answer.ts";
-import { Answer } from "../../ui/answer.tsx";
+import { Answer, Fault } from "../../ui/answer.tsx";
 import { DownloadLink } from "../../ui/buttons.tsx";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { Copyable } from "../../ui/copyable.tsx";
-import { Fault } from "../../ui/fault.tsx";
 import { notices, notifyDone } from "../../ui/notice.ts";
 import { ForRole, Note, Panel, RoleNote } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";

@@ -4,8 +4,7 @@ import { useEffect, useRef, useState } from "react";
 
 import { refreshAnswers, useMay, useSession } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Fault } from "../../ui/fault.tsx";
-import { Loading } from "../../ui/answer.tsx";
+import { Fault, Loading } from "../../ui/answer.tsx";
 import { RoleNote } from "../../ui/page.tsx";
 import { SecretField } from "../../ui/secret-once.tsx";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
