@@ -8,11 +8,10 @@ import { actionsColumn, column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/format.ts";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DataTable, type Column, type Kept } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Note, Panel } from "../../ui/page.tsx";
 import { SearchField, useSearchText } from "../../ui/search-field.tsx";
-import type { Kept } from "../../ui/use-table-state.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
 import {
   KIND_LABELS,
