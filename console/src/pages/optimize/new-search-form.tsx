@@ -11,11 +11,11 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import type { FormEvent } from "react";
 
 import type { Model, OptimizeSearch } from "../../api/contract.ts";
 import { useChange, useSession } from "../../api/use-answer.ts";
 import { defined } from "../../../../src/kernel/core/defined.ts";
+import { submitting } from "../../ui/fields.ts";
 import { formatCount } from "../../ui/format.ts";
 import { bareUsd, readUsdInput, writeUsd } from "../../ui/money-math.ts";
 import { ForRole, Note, Panel, RoleNote } from "../../ui/page.tsx";
@@ -56,8 +56,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
     ...defined({ judge_model: judge ?? undefined, max_tokens }),
   };
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     const found = findProblems(draft, prompts);
     form.setProblems(found);
     if (Object.keys(found).length > 0) return;
@@ -74,7 +73,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
   return (
     <Panel title="New search">
       <ForRole need="keys">
-        <form onSubmit={submit} noValidate>
+        <form {...submitting(submit)} noValidate>
           <Stack gap="md">
             <TextInput
               label="Name"

@@ -1,12 +1,12 @@
 import { Button, Code, List, Stack, Text, Textarea } from "@mantine/core";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 
 import type { AnswerOf } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import { controlled } from "../../ui/fields.ts";
+import { controlled, submitting } from "../../ui/fields.ts";
 import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Facts } from "../../ui/facts.tsx";
@@ -75,13 +75,9 @@ type Checked = AnswerOf<"POST /api/manifest-check">;
 function ManifestCheck() {
   const [text, setText] = useState("");
   const check = useChange("POST /api/manifest-check");
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    check.mutate({ body: { manifest: text } });
-  }
   return (
     <Panel title="Check a manifest">
-      <form onSubmit={submit}>
+      <form {...submitting(() => check.mutate({ body: { manifest: text } }))}>
         <Stack gap="md" align="flex-start">
           <Textarea
             label="Manifest"
