@@ -153,8 +153,6 @@ function PaletteButton({ onClick }: { readonly onClick: () => void }) {
         Search
       </Button>
       <ActionIcon
-        variant="subtle"
-        color="gray"
         size="lg"
         hiddenFrom="md"
         aria-label="Search pages, keys, and models"

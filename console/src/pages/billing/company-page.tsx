@@ -84,8 +84,6 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }) {
           <TextInput required {...field("legal_name", "Legal name", 200)} />
           <Textarea
             required
-            autosize
-            minRows={2}
             description="Street address, up to three lines."
             {...field("address_lines", "Address", 302)}
           />

@@ -88,7 +88,6 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
                 "(---). They are sent to the models; only this browser keeps them."
               }
               {...form.text("prompts")}
-              autosize
               minRows={5}
               maxRows={16}
             />

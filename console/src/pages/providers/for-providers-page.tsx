@@ -83,7 +83,6 @@ function ManifestCheck() {
             label="Manifest"
             description="At most 65,536 characters. It is not kept, and your endpoint is not called."
             placeholder={'{ "manifest_version": "1", "provider": { … }, "models": [ … ] }'}
-            autosize
             minRows={8}
             maxRows={20}
             maxLength={65_536}

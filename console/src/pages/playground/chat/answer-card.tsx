@@ -216,7 +216,6 @@ function ToolCalls(props: {
               label={`Result of ${name}`}
               placeholder="What the tool answers, as text or JSON"
               {...controlled(typed[id] ?? "", (text) => setTyped({ ...typed, [id]: text }))}
-              autosize
               minRows={1}
               maxRows={8}
             />
@@ -251,14 +250,7 @@ export function EditForm(props: {
         props.onText(text);
       })}
     >
-      <Textarea
-        aria-label={props.label}
-        {...controlled(text, setText)}
-        autosize
-        minRows={2}
-        maxRows={16}
-        autoFocus
-      />
+      <Textarea aria-label={props.label} {...controlled(text, setText)} maxRows={16} autoFocus />
       <Group gap="xs" mt="xs" justify="flex-end">
         <SmallButton onClick={props.onClose}>Cancel</SmallButton>
         <Button size="xs" type="submit" disabled={text.trim() === "" || props.isBusy}>

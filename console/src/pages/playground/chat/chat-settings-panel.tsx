@@ -46,8 +46,6 @@ export function ChatSettingsPanel({ models, settings, onChange }: SettingsProps)
         label="System prompt"
         placeholder="Instructions for the model"
         {...controlled(settings.system, (system) => onChange({ system }))}
-        autosize
-        minRows={2}
         maxRows={8}
       />
       <Parameters models={chosen} {...{ settings, onChange }} />

@@ -75,8 +75,6 @@ export function Composer(props: ComposerProps) {
         placeholder="Write a message"
         {...controlled(text, onText)}
         onKeyDown={onKeyDown}
-        autosize
-        minRows={2}
         maxRows={8}
         variant="unstyled"
         error={

@@ -112,7 +112,6 @@ function JsonField(props: {
         spellCheck={false}
         {...controlled(value, props.onChange)}
         error={problem}
-        autosize
         minRows={3}
         maxRows={14}
       />

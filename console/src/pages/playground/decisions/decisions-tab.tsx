@@ -97,7 +97,6 @@ export default function DecisionsTab(props: TabProps) {
               error={problem?.field === "state" ? problem.message : undefined}
               className={draft.isJsonState ? classes.mono : undefined}
               spellCheck={!draft.isJsonState}
-              autosize
               minRows={8}
               maxRows={24}
             />
@@ -222,8 +221,6 @@ function QuestionFields(props: {
           }
           {...controlled(question.labels, (labels) => onChange({ labels }))}
           error={problem?.field === "labels" ? problem.message : undefined}
-          autosize
-          minRows={2}
           maxRows={10}
         />
       ) : null}

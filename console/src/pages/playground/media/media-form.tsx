@@ -74,8 +74,6 @@ export function MediaForm(props: {
             label="Prompt"
             placeholder={placeholder}
             {...controlled(prompt, setPrompt)}
-            autosize
-            minRows={2}
             maxRows={8}
             required
             withAsterisk={false}
