@@ -7,7 +7,7 @@ import {
   type UseQueryResult,
 } from "@tanstack/react-query";
 
-import type { AnswerOf, RouteName } from "./contract.ts";
+import type { AnswerOf, RouteName, Session } from "./contract.ts";
 import { ApiFault, call, type Asked, type NeedsNothing } from "./client.ts";
 
 /** The session is read again after every change, because every page shows some of it. */
@@ -44,6 +44,23 @@ export function useAnswer<N extends RouteName>(
     placeholderData: (before, query) =>
       subject !== undefined && query?.meta?.["subject"] === subject ? before : undefined,
   });
+}
+
+/** The session. Throws if it was not read, which `SessionGate` does before any page is shown. */
+export function useSession(): Session {
+  const session = useAnswer("GET /api/console/session").data;
+  if (session === undefined) throw new Error("a page was shown before the session was read");
+  return session;
+}
+
+export type Need = Session["may"][number];
+
+/**
+ * True if the role of the signed-in person permits `need`. This only decides what a page offers:
+ * the server checks each change again.
+ */
+export function useMay(need: Need): boolean {
+  return useSession().may.includes(need);
 }
 
 /** Calls a route that changes something, then reads the answers of the routes `refreshes` again. */

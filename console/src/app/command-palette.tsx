@@ -5,8 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { Fragment, useId, useMemo, useState, type KeyboardEvent } from "react";
 
-import { useAnswer } from "../api/use-answer.ts";
-import { useSession } from "../api/use-session.ts";
+import { useAnswer, useSession } from "../api/use-answer.ts";
 import { notifyFault } from "../ui/notice.ts";
 import { findCommands, noteRecent, readRecent, withRecent, type Command } from "./find-commands.ts";
 import { findId } from "./find-id.ts";

@@ -51,13 +51,7 @@ export function SchemeSwitch() {
   const label = `Appearance: ${WORDS[colorScheme]}. Change to ${WORDS[NEXT[colorScheme]]}`;
   return (
     <Tip label={label}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size="lg"
-        aria-label={label}
-        onClick={() => setColorScheme(NEXT[colorScheme])}
-      >
+      <ActionIcon size="lg" aria-label={label} onClick={() => setColorScheme(NEXT[colorScheme])}>
         <Mark size={18} aria-hidden />
       </ActionIcon>
     </Tip>
@@ -68,7 +62,7 @@ const UserMenuOpened = lazy(() => import("./user-menu-opened.tsx"));
 
 export function UserMenu({ onHelp }: { readonly onHelp: () => void }) {
   const button = (
-    <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Your account">
+    <ActionIcon size="lg" aria-label="Your account">
       <CircleUser size={20} aria-hidden />
     </ActionIcon>
   );

@@ -2,7 +2,7 @@ import { Kbd, Modal, Stack, Switch, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import "./more-styles.ts";
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { PLACES, placesFor } from "./places.ts";
 import shell from "./shell.module.css";
 import { singleKeys } from "../ui/browser-switch.ts";

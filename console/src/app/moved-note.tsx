@@ -2,7 +2,7 @@ import { CloseButton } from "@mantine/core";
 import { useState } from "react";
 
 import { recallFields, remember } from "../ui/browser-memory.ts";
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { Banner } from "../ui/banner.tsx";
 
 const NAME = "tm-moved";

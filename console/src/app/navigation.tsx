@@ -17,7 +17,7 @@ import {
   type LucideIcon,
 } from "lucide-react";
 
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { GROUP_LABELS, PLACES, placesFor, type Place } from "./places.ts";
 import shell from "./shell.module.css";
 

@@ -4,7 +4,7 @@ import { Building2, MailOpen } from "lucide-react";
 import { useState } from "react";
 
 import { call } from "../api/client.ts";
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { Banner } from "../ui/banner.tsx";
 import { CompactButton } from "../ui/buttons.tsx";
 import { notifyFault } from "../ui/notice.ts";

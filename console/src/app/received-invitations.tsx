@@ -1,9 +1,9 @@
 import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import { Group, Stack, Text } from "@mantine/core";
 
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { LinkButton } from "../ui/app-link.tsx";
-import { Panel } from "../ui/panel.tsx";
+import { Panel } from "../ui/page.tsx";
 
 export function ReceivedInvitations() {
   const { invitations } = useSession();

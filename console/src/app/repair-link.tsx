@@ -1,7 +1,7 @@
 import { Anchor } from "@mantine/core";
 
 import type { Notice, Refusal } from "../api/contract.ts";
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { AppLink, LinkButton, type Target } from "../ui/app-link.tsx";
 
 interface Repair {

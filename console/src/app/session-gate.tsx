@@ -4,11 +4,9 @@ import { useEffect, useRef } from "react";
 
 import type { Session } from "../api/contract.ts";
 import { noteShownOrg } from "../api/client.ts";
-import { useAnswer } from "../api/use-answer.ts";
-import { useSession } from "../api/use-session.ts";
-import { Fault } from "../ui/fault.tsx";
+import { useAnswer, useSession } from "../api/use-answer.ts";
+import { Fault, Loading } from "../ui/answer.tsx";
 import kit from "../ui/kit.module.css";
-import { Loading } from "../ui/answer.tsx";
 import { BareFrame, Brand } from "./brand.tsx";
 import { MovedNote } from "./moved-note.tsx";
 import { NotFound } from "./not-found.tsx";

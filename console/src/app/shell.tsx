@@ -4,7 +4,7 @@ import { Outlet, useRouterState, useSearch } from "@tanstack/react-router";
 import { ChevronsUpDown, Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { MenuButton } from "../ui/menu-button.tsx";
 import { BalanceLink, SchemeSwitch, UserMenu } from "./header-parts.tsx";
 import { Banners } from "./banners.tsx";
@@ -14,7 +14,7 @@ import { Navigation } from "./navigation.tsx";
 import shell from "./shell.module.css";
 import { signInAddress } from "./sign-in.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
-import { Note } from "../ui/note.tsx";
+import { Note } from "../ui/page.tsx";
 
 const CommandPalette = lazy(() => import("./command-palette.tsx"));
 const HelpDialog = lazy(() => import("./help-dialog.tsx"));
@@ -153,8 +153,6 @@ function PaletteButton({ onClick }: { readonly onClick: () => void }) {
         Search
       </Button>
       <ActionIcon
-        variant="subtle"
-        color="gray"
         size="lg"
         hiddenFrom="md"
         aria-label="Search pages, keys, and models"

@@ -75,6 +75,9 @@ export const theme: MantineThemeOverride = createTheme({
     },
     // Most fields take texts that a browser cannot suggest.
     TextInput: { defaultProps: { autoComplete: "off" } },
+    // A text area grows with its text, up to its `maxRows`.
+    Textarea: { defaultProps: { autosize: true, minRows: 2 } },
+    ActionIcon: { defaultProps: { variant: "subtle", color: "gray" } },
     Badge: { defaultProps: { variant: "default", radius: "sm", tt: "none", fw: 500 } },
     // Links in sentences are underlined, because color alone is not enough.
     Anchor: { defaultProps: { underline: "always" } },

@@ -3,13 +3,13 @@ import { Link } from "@tanstack/react-router";
 import { Keyboard, LogOut, Settings } from "lucide-react";
 
 import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { notifyFault } from "../ui/notice.ts";
 import OpenedMenu, { type MenuButtonProps } from "../ui/opened-menu.tsx";
 import { OrgSwitch } from "./org-switch.tsx";
 import shell from "./shell.module.css";
 import { signOut } from "./sign-in.ts";
-import { Note } from "../ui/note.tsx";
+import { Note } from "../ui/page.tsx";
 
 export default function UserMenuOpened(props: {
   readonly button: MenuButtonProps["button"];

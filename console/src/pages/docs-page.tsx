@@ -1,9 +1,9 @@
 import { Anchor, Code, Text } from "@mantine/core";
 
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { AppLink } from "../ui/app-link.tsx";
 import { Copyable } from "../ui/copyable.tsx";
-import { Panel } from "../ui/panel.tsx";
+import { Panel } from "../ui/page.tsx";
 import { DocsFrame } from "./docs/docs-frame.tsx";
 import { Facts } from "../ui/facts.tsx";
 

@@ -4,19 +4,17 @@ import { useEffect, useState } from "react";
 import type { ReceivedInvitation } from "../api/contract.ts";
 import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import { ApiFault, call } from "../api/client.ts";
-import { useAnswer, useChange } from "../api/use-answer.ts";
-import { useSession } from "../api/use-session.ts";
+import { useAnswer, useChange, useSession } from "../api/use-answer.ts";
 import { BareFrame } from "../app/brand.tsx";
 import { MovedLine, MovedNote } from "../app/moved-note.tsx";
 import shell from "../app/shell.module.css";
 import { signOut } from "../app/sign-in.ts";
-import { Answer, Loading } from "../ui/answer.tsx";
+import { Answer, Fault, Loading } from "../ui/answer.tsx";
 import { LinkButton } from "../ui/app-link.tsx";
-import { Fault } from "../ui/fault.tsx";
 import { notifyFault } from "../ui/notice.ts";
 import { Time } from "../ui/time.tsx";
 import { recall, remember } from "../ui/browser-memory.ts";
-import { Note } from "../ui/note.tsx";
+import { Note } from "../ui/page.tsx";
 
 export function JoinPage() {
   const { state, installation } = useSession();

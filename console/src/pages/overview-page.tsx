@@ -1,13 +1,11 @@
 import { SimpleGrid, Skeleton, VisuallyHidden } from "@mantine/core";
 
 import type { Overview } from "../api/contract.ts";
-import { useAnswer } from "../api/use-answer.ts";
-import { useSession } from "../api/use-session.ts";
+import { useAnswer, useSession } from "../api/use-answer.ts";
 import { ReceivedInvitations } from "../app/received-invitations.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { LinkButton } from "../ui/app-link.tsx";
-import { AsOf } from "../ui/time.tsx";
-import { Page } from "../ui/page.tsx";
+import { AsOf, Page } from "../ui/page.tsx";
 import { Checklist, DaysPanel, LatestErrors, TopModels } from "./overview/panels.tsx";
 import { Figures } from "./overview/figures.tsx";
 

@@ -1,24 +1,22 @@
 import { Group, Stack, Switch, useMantineColorScheme } from "@mantine/core";
 
 import type { Settings, BrowserSession } from "../api/contract.ts";
-import { useAnswer, useChange } from "../api/use-answer.ts";
+import { useAnswer, useChange, useSession } from "../api/use-answer.ts";
 import { checkable } from "../ui/fields.ts";
 import { Answer } from "../ui/answer.tsx";
 import { StatusBadge } from "../ui/badge.tsx";
 import { Facts } from "../ui/facts.tsx";
-import { Panel } from "../ui/panel.tsx";
+import { Note, Panel } from "../ui/page.tsx";
 import { Time } from "../ui/time.tsx";
 import { SettingsFrame } from "./settings/settings-frame.tsx";
 import { hatching, singleKeys } from "../ui/browser-switch.ts";
 import { FilterChips } from "../ui/filter-chips.tsx";
-import { useSession } from "../api/use-session.ts";
 import { signOut } from "../app/sign-in.ts";
 import { timeColumn, column, actionsColumn } from "../ui/columns.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { notices, notifyFault } from "../ui/notice.ts";
 import { browserName } from "./settings/browser-name.ts";
 import { CompactButton } from "../ui/buttons.tsx";
-import { Note } from "../ui/note.tsx";
 
 export function SettingsPage() {
   const settings = useAnswer("GET /api/console/settings");

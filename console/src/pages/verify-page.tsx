@@ -1,14 +1,14 @@
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect } from "react";
 
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { BareFrame } from "../app/brand.tsx";
 import { Redirect, ToSignIn } from "../app/session-gate.tsx";
 import shell from "../app/shell.module.css";
 import { signOut } from "../app/sign-in.ts";
 import { Support } from "../app/repair-link.tsx";
 import { notifyFault } from "../ui/notice.ts";
-import { Note } from "../ui/note.tsx";
+import { Note } from "../ui/page.tsx";
 
 /** `/verify`: the only page that people see while their email address is not verified. */
 export function VerifyPage() {

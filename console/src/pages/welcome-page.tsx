@@ -2,7 +2,7 @@ import { Group, Paper, Title, Stack, Text } from "@mantine/core";
 import { CircleCheck } from "lucide-react";
 import { useRef, type ReactNode } from "react";
 
-import { useSession } from "../api/use-session.ts";
+import { useAnswer, useSession } from "../api/use-answer.ts";
 import { ReceivedInvitations } from "../app/received-invitations.tsx";
 import { LinkButton, AppLink } from "../ui/app-link.tsx";
 import kit from "../ui/kit.module.css";
@@ -10,7 +10,6 @@ import { parseUsd } from "../ui/money-math.ts";
 import { Page } from "../ui/page.tsx";
 import { CallStep, useFirstRequest } from "./welcome/call-step.tsx";
 import { KeyStep, useFirstKey } from "./welcome/key-step.tsx";
-import { useAnswer } from "../api/use-answer.ts";
 import { Answer } from "../ui/answer.tsx";
 import { Money } from "../ui/money.tsx";
 import { AddCredit } from "./billing/add-credit-panel.tsx";

@@ -5,7 +5,7 @@ import { CodeTabs } from "../ui/code-tabs.tsx";
 import { FilterChips } from "../ui/filter-chips.tsx";
 import { AppLink } from "../ui/app-link.tsx";
 import { KEY_HINT, type Snippet, type SnippetWire } from "./chat-snippets.ts";
-import { Note } from "../ui/note.tsx";
+import { Note } from "../ui/page.tsx";
 
 export interface CallSnippetsProps {
   readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];

@@ -1,4 +1,4 @@
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import type { CallSnippetsProps } from "./call-snippets.tsx";
 import { exported, helloSnippets } from "./chat-snippets.ts";
 import { modelSnippets } from "./media-snippets.ts";

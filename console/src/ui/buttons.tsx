@@ -2,7 +2,7 @@ import { Button, type ButtonProps } from "@mantine/core";
 import type { ComponentProps, ReactNode } from "react";
 import { Download, Check, Copy } from "lucide-react";
 
-import { useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-answer.ts";
 import { useCopy } from "./copyable.tsx";
 
 type Props = ButtonProps & Omit<ComponentProps<"button">, keyof ButtonProps>;

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
-import { useState, type FormEvent, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
-import { controlled } from "./fields.ts";
+import { controlled, submitting } from "./fields.ts";
 import { inDialog, useSubmission, UnplacedFault } from "./form-dialog.tsx";
 
 interface ConfirmNameProps {
@@ -23,8 +23,7 @@ function ConfirmForm(props: ConfirmNameProps) {
   const submission = useSubmission();
   const isSame = typed.trim() === props.name.trim();
 
-  function confirm(event: FormEvent): void {
-    event.preventDefault();
+  function confirm(): void {
     if (!isSame) return;
     submission.run(async () => {
       await props.onConfirm();
@@ -32,7 +31,7 @@ function ConfirmForm(props: ConfirmNameProps) {
   }
 
   return (
-    <form onSubmit={confirm}>
+    <form {...submitting(confirm)}>
       <Stack gap="md">
         <Text component="div" size="sm">
           {props.children}

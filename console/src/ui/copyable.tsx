@@ -31,8 +31,6 @@ export function CopyIcon({ value, label }: { readonly value: string; readonly la
     <Tip label={isCopied ? "Copied" : `Copy ${label}`}>
       <ActionIcon
         size={24}
-        variant="subtle"
-        color="gray"
         aria-label={isCopied ? `Copied ${label}` : `Copy ${label}`}
         onClick={() => void copy(value)}
       >

@@ -31,9 +31,9 @@ import {
 } from "./use-table-state.ts";
 import styles from "./table.module.css";
 import { defined } from "../../../src/kernel/core/defined.ts";
-import { Panel, type PanelProps } from "./panel.tsx";
+import { Panel, type PanelProps } from "./page.tsx";
 
-export type { Column } from "./use-table-state.ts";
+export type { Column, Kept } from "./use-table-state.ts";
 
 /** A page with up to this number of rows renders them all; a longer one only the visible rows. */
 const ROWS_WHOLE_MAX = 200;

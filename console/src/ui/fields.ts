@@ -18,6 +18,16 @@ export function checkable(checked: boolean, onChange: (isChecked: boolean) => vo
   };
 }
 
+/** Properties of a form that the page sends itself, without leaving its address. */
+export function submitting(send: () => unknown) {
+  return {
+    onSubmit: (event: { preventDefault(): void }): void => {
+      event.preventDefault();
+      send();
+    },
+  };
+}
+
 /** The server's message if it is about the form's field `name`; otherwise undefined. */
 export function fieldError(fault: unknown, name: string): string | undefined {
   return fault instanceof ApiFault && fault.field === name ? fault.message : undefined;

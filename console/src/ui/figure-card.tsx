@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import kit from "./kit.module.css";
 import { computeChange } from "./change-text.ts";
 import type { Amount, Unit } from "./charts/measure.ts";
-import { Note } from "./note.tsx";
+import { Note } from "./page.tsx";
 
 interface FigureCardProps {
   readonly label: string;

@@ -1,14 +1,14 @@
 import { Button, Group, Stack } from "@mantine/core";
-import { useState, type ComponentType, type ReactNode, type SyntheticEvent, useRef } from "react";
+import { useState, type ComponentType, type ReactNode, useRef } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 
 import { ApiFault } from "../api/client.ts";
 import { Banner } from "./banner.tsx";
 import { Dialog } from "./dialog.tsx";
-import { Fault } from "./fault.tsx";
+import { Fault } from "./answer.tsx";
 import kit from "./kit.module.css";
 import { isAnswerLost, rereadSession } from "../api/use-answer.ts";
-import { controlled, fieldError } from "./fields.ts";
+import { controlled, fieldError, submitting } from "./fields.ts";
 
 interface Closable {
   readonly onClose: () => void;
@@ -86,12 +86,8 @@ export function DialogForm(props: {
 }) {
   const { submission, placed } = props.form;
   const isQuestion = isConfirmNeeded(submission.fault);
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
-    props.onSubmit();
-  };
   return (
-    <form onSubmit={submit} onInput={() => submission.forget()} noValidate>
+    <form {...submitting(props.onSubmit)} onInput={() => submission.forget()} noValidate>
       <Stack gap="md">
         {props.children}
         <UnplacedFault fault={submission.fault} placed={placed} />

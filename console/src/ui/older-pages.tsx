@@ -4,8 +4,7 @@ import type { ReactNode } from "react";
 
 import type { RouteName } from "../api/contract.ts";
 import type { ApiFault } from "../api/client.ts";
-import { Answer } from "./answer.tsx";
-import { Fault } from "./fault.tsx";
+import { Answer, Fault } from "./answer.tsx";
 
 interface RowsPage<T> {
   readonly data: readonly T[];

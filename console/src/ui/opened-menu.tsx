@@ -44,7 +44,6 @@ export default function OpenedMenu(props: MenuButtonProps) {
       position={props.position}
       {...defined({ width: props.width })}
       shadow="md"
-      withinPortal
       trapFocus
       returnFocus
     >

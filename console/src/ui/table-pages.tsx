@@ -4,7 +4,7 @@ import { SmallButton } from "./buttons.tsx";
 import { formatCount } from "./format.ts";
 import { PAGE_SIZES, type PageOfRows } from "./table-state.ts";
 import styles from "./table.module.css";
-import { Note } from "./note.tsx";
+import { Note } from "./page.tsx";
 
 export default function TablePages(props: {
   readonly caption: string;

@@ -12,7 +12,7 @@ import { type Sort, writeSort } from "./table-state.ts";
 import type { Column, Kept } from "./use-table-state.ts";
 import { Tip } from "./tip.tsx";
 import styles from "./table.module.css";
-import { Note } from "./note.tsx";
+import { Note } from "./page.tsx";
 
 type AnyColumn = Pick<Column<never>, "id" | "label" | "sortValue">;
 

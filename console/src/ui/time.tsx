@@ -1,5 +1,4 @@
 import kit from "./kit.module.css";
-import { Note } from "./note.tsx";
 
 export interface TimeProps {
   /** An instant in ISO 8601. */
@@ -46,13 +45,3 @@ const PARTS: Intl.DateTimeFormatOptions = {
 /* The formatters are created once, because creating one costs more than rendering a table cell. */
 const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
 const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });
-
-/** Says how old figures from a replica are. Shows nothing if `at` is absent (current figures). */
-export function AsOf({ at }: { readonly at: string | undefined }) {
-  if (at === undefined) return null;
-  return (
-    <Note role="note">
-      As of <Time at={at} precision="second" />
-    </Note>
-  );
-}

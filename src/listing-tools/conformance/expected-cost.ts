@@ -11,9 +11,7 @@ import { factRows, longFacts, shortFact } from "./chat/fact-probes.ts";
 import { MEDIA_KINDS, mediaPair } from "./chat/input-probes.ts";
 import { decisionProbes } from "./decisions/decision-probes.ts";
 import { imageCount, imageProbes } from "./images/image-probes.ts";
-import { Chance } from "./probing/chance.ts";
-import type { Subject } from "./probing/lab.ts";
-import type { Probe } from "./probing/probe.ts";
+import { Chance, type Probe, type Subject } from "./probing/lab.ts";
 import { type ListingsOptions, readListings } from "./read-listings.ts";
 import { videoProbes, videoSeconds } from "./videos/video-probes.ts";
 

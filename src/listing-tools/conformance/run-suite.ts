@@ -6,9 +6,8 @@ import { attemptClassifier, type Outbound, UpstreamClient } from "../../upstream
 import type { Check } from "./checks/check.ts";
 import { CHECKS } from "./checks/index.ts";
 import type { CheckId, CheckReport } from "./report/finding.ts";
-import { Chance } from "./probing/chance.ts";
 import { type JobDeps, jobQuestions } from "./probing/job-questions.ts";
-import { Lab, type Send } from "./probing/lab.ts";
+import { Chance, Lab, type Send } from "./probing/lab.ts";
 import { type ListingsOptions, readListings } from "./read-listings.ts";
 import { presentFinding, Redaction } from "./report/redaction.ts";
 import { checkLine, type ConformanceReport, type ModelReport } from "./report/report.ts";

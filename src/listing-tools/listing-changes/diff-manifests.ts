@@ -5,7 +5,7 @@ import {
   indexListings,
   isCheaper,
   isDearer,
-  type Listing,
+  type Offered,
   type PriceDifference,
 } from "./listing-prices.ts";
 
@@ -65,8 +65,8 @@ export function diffManifests(
 
 function diffListing(
   model: string,
-  before: Listing | undefined,
-  after: Listing | undefined,
+  before: Offered,
+  after: Offered,
   nowMs: number,
 ): readonly ListingDifference[] {
   const prices = diffPrices(before, after, nowMs);

@@ -27,6 +27,9 @@ export interface Listing {
   readonly terms: ManifestListingTerms;
 }
 
+/** A listing, or undefined in a manifest that does not have it. */
+export type Offered = Listing | undefined;
+
 export function indexListings(manifest: Manifest): Map<string, Listing> {
   return new Map(
     manifest.models.map((model) => {
@@ -92,8 +95,8 @@ export function isCheaper({ old, new: next }: PriceDifference): boolean {
 }
 
 export function diffPrices(
-  before: Listing | undefined,
-  after: Listing | undefined,
+  before: Offered,
+  after: Offered,
   nowMs: number,
 ): readonly PriceDifference[] {
   const rates = diffRates(before, after, nowMs);
@@ -106,8 +109,8 @@ export function diffPrices(
  * one listing states explicitly, and a price change that both announce.
  */
 export function diffRates(
-  before: Listing | undefined,
-  after: Listing | undefined,
+  before: Offered,
+  after: Offered,
   nowMs: number,
 ): readonly PriceDifference[] {
   const listings = [before, after].flatMap((listing) => listing ?? []);
@@ -157,10 +160,7 @@ function withPercent({
  * Compares the output tokens for which an image without reported usage is billed, at each named
  * size and quality. The first entry that fits counts; without one the image costs nothing.
  */
-function diffImageTokens(
-  before: Listing | undefined,
-  after: Listing | undefined,
-): readonly PriceDifference[] {
+function diffImageTokens(before: Offered, after: Offered): readonly PriceDifference[] {
   const old = before && readImageTokens(before);
   const next = after && readImageTokens(after);
   const all = [...(old ?? []), ...(next ?? [])];
@@ -186,10 +186,7 @@ function readImageTokens({ terms }: Listing): readonly ManifestImageTokens[] {
 }
 
 /** Nothing is billed from a price card, but customers see it, and expect its prices. */
-function diffPriceCards(
-  before: Listing | undefined,
-  after: Listing | undefined,
-): readonly PriceDifference[] {
+function diffPriceCards(before: Offered, after: Offered): readonly PriceDifference[] {
   const old = indexCard(before);
   const next = indexCard(after);
   const names = [...new Set([...old.keys(), ...next.keys()])];
@@ -200,7 +197,7 @@ function diffPriceCards(
   });
 }
 
-function indexCard(listing: Listing | undefined): ReadonlyMap<string, string> {
+function indexCard(listing: Offered): ReadonlyMap<string, string> {
   const lines = new Map<string, string>();
   for (const line of listing?.model.price_card ?? []) {
     const { unit, billable, variant } = line;

@@ -107,42 +107,38 @@ export function listInputs(accepts: Readonly<Record<InputKind, boolean>>): Set<I
   return new Set(kinds.filter((kind) => accepts[kind]));
 }
 
+type Value = RawJson | undefined;
+
 /** Reads a nested value. All functions `…At` treat a value of an unexpected type as absent. */
-function valueAt(value: RawJson | undefined, path: readonly string[]): RawJson | undefined {
+function valueAt(value: Value, path: readonly string[]): Value {
   return path.reduce((found, key) => objectAt(found)?.get(key), value);
 }
 
-export function objectAt(
-  value: RawJson | undefined,
-  ...path: readonly string[]
-): RawObject | undefined {
+export function objectAt(value: Value, ...path: readonly string[]): RawObject | undefined {
   const found = valueAt(value, path);
   return found instanceof Map ? (found as RawObject) : undefined;
 }
 
-export function listAt(value: RawJson | undefined, ...path: readonly string[]): readonly RawJson[] {
+export function listAt(value: Value, ...path: readonly string[]): readonly RawJson[] {
   const found = valueAt(value, path);
   return Array.isArray(found) ? (found as readonly RawJson[]) : [];
 }
 
-export function textAt(value: RawJson | undefined, ...path: readonly string[]): string | undefined {
+export function textAt(value: Value, ...path: readonly string[]): string | undefined {
   return asText(valueAt(value, path));
 }
 
-export function textsAt(value: RawJson | undefined, ...path: readonly string[]): string[] {
+export function textsAt(value: Value, ...path: readonly string[]): string[] {
   return listAt(value, ...path).flatMap((each) => asText(each) ?? []);
 }
 
-export function flagAt(value: RawJson | undefined, key: string): boolean | undefined {
+export function flagAt(value: Value, key: string): boolean | undefined {
   const found = valueAt(value, [key]);
   return typeof found === "boolean" ? found : undefined;
 }
 
 /** The digits of a number, or of a text that is a number; undefined for any other value. */
-export function numberTextAt(
-  value: RawJson | undefined,
-  ...path: readonly string[]
-): string | undefined {
+export function numberTextAt(value: Value, ...path: readonly string[]): string | undefined {
   const found = valueAt(value, path);
   if (found instanceof RawNumber) return found.raw;
   const text = asText(found);
@@ -150,10 +146,7 @@ export function numberTextAt(
 }
 
 /** A whole number above 0, even as "32000.0", with at most 15 digits: a float holds it exactly. */
-export function countAt(
-  value: RawJson | undefined,
-  ...path: readonly string[]
-): number | undefined {
+export function countAt(value: Value, ...path: readonly string[]): number | undefined {
   const raw = numberTextAt(value, ...path);
   const decimal = raw === undefined ? undefined : parseDecimal(raw);
   if (decimal === undefined || decimal.negative || decimal.digits === "") return undefined;
@@ -162,7 +155,7 @@ export function countAt(
 }
 
 /** Reads a calendar day; "2026-05" means the first day of that month. */
-export function dayAt(value: RawJson | undefined, key: string): string | undefined {
+export function dayAt(value: Value, key: string): string | undefined {
   const text = textAt(value, key);
   const day = text !== undefined && /^\d{4}-\d{2}$/.test(text) ? `${text}-01` : text;
   return day !== undefined && isDay(day) ? day : undefined;

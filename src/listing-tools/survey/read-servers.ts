@@ -46,6 +46,7 @@ const NAMELESS: SkippedModel = {
 };
 
 type Entry = Readonly<Record<string, unknown>>;
+type StatedContext = Pick<SurveyedModel, "contextLength" | "contextFrom">;
 
 /** Google lists ids with the prefix `models/`, but accepts them only without it. */
 function parseId(id: unknown): string | undefined {
@@ -62,7 +63,7 @@ function detectKind(entries: readonly Entry[]): ServerKind {
   return "other";
 }
 
-function statedContext(entry: Entry): Pick<SurveyedModel, "contextLength" | "contextFrom"> {
+function statedContext(entry: Entry): StatedContext {
   const served = parseContext(entry["max_model_len"]);
   if (served !== undefined) return { contextLength: served, contextFrom: "max_model_len" };
   const meta = asObject(entry["meta"]);
@@ -118,10 +119,7 @@ export function readLmStudio(
   return read.size === 0 ? undefined : read;
 }
 
-function readEntry(
-  { upstreamId }: SurveyedModel,
-  entry: Readonly<Record<string, unknown>>,
-): SurveyedModel | SkippedModel {
+function readEntry({ upstreamId }: SurveyedModel, entry: Entry): SurveyedModel | SkippedModel {
   if (entry["type"] === "embeddings") {
     return { model: upstreamId, code: "not_chat", message: "it makes embeddings" };
   }
@@ -181,10 +179,7 @@ export function readOllamaLoaded(json: unknown): ReadonlyMap<string, number> {
 const LOADED_MAX = 1_000;
 
 /** The smaller of the model's context and `num_ctx`, at which Ollama silently cuts prompts. */
-function contextOfModel(
-  info: Readonly<Record<string, unknown>> | undefined,
-  parameters: string,
-): Pick<SurveyedModel, "contextLength" | "contextFrom"> {
+function contextOfModel(info: Entry | undefined, parameters: string): StatedContext {
   const architecture = textOf(info?.["general.architecture"]);
   const own = parseContext(info?.[`${architecture}.context_length`]);
   const set = parseContext(Number(/^num_ctx\s+(\d{1,9})\s*$/m.exec(parameters)?.[1]));

@@ -1,19 +1,18 @@
 import { Button, Checkbox, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { CreditCard } from "lucide-react";
-import { useState, type SyntheticEvent } from "react";
+import { useState } from "react";
 
 import type { Billing } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useMay, useSession } from "../../api/use-answer.ts";
 import { keptKey } from "../../app/kept-key.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { controlled, fieldError, checkable } from "../../ui/fields.ts";
+import { controlled, fieldError, checkable, submitting } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { showCents, showUsd } from "../../ui/money-math.ts";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Note, RoleNote } from "../../ui/page.tsx";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { readAmount, usualAmounts } from "./purchase-amount.ts";
-import { Note } from "../../ui/note.tsx";
 
 type Payments = Billing["payments"];
 
@@ -64,8 +63,7 @@ function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }:
   const read = readAmount(chosen === OTHER ? typed : chosen, bounds);
   const amountUsd = read.kind === "amount" ? read.amountUsd : undefined;
 
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     setIsChecked(true);
     if (amountUsd === undefined) return;
     submission.run(async () => {
@@ -80,7 +78,7 @@ function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }:
   };
 
   return (
-    <form onSubmit={submit} noValidate>
+    <form {...submitting(submit)} noValidate>
       <Stack gap="md" align="flex-start">
         <FilterChips
           label="Amount"

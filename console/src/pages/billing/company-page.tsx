@@ -1,15 +1,12 @@
 import { Button, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 
 import type { CompanyData, CompanyPage as Answered } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { Answer } from "../../ui/answer.tsx";
-import { controlled, fieldError } from "../../ui/fields.ts";
-import { Fault } from "../../ui/fault.tsx";
-import { ForRole, RoleNote } from "../../ui/for-role.tsx";
+import { Answer, Fault } from "../../ui/answer.tsx";
+import { controlled, fieldError, submitting } from "../../ui/fields.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { ForRole, Page, Panel, RoleNote } from "../../ui/page.tsx";
 
 const LEAD = "Printed on statements, and on the invoices of purchases that you start from now on.";
 
@@ -61,8 +58,7 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }) {
   const [taxType, setTaxType] = useState(company?.tax_id?.type ?? "eu_vat");
   const change = useChange("POST /api/console/company", ["GET /api/console/company"]);
 
-  function save(event: FormEvent): void {
-    event.preventDefault();
+  function save(): void {
     const { "tax_id.value": taxId, ...texts } = typed;
     const body: CompanyData = {
       ...texts,
@@ -83,13 +79,11 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }) {
   });
   return (
     <Panel title="Your company">
-      <form onSubmit={save}>
+      <form {...submitting(save)}>
         <Stack gap="md" maw={480} align="flex-start">
           <TextInput required {...field("legal_name", "Legal name", 200)} />
           <Textarea
             required
-            autosize
-            minRows={2}
             description="Street address, up to three lines."
             {...field("address_lines", "Address", 302)}
           />

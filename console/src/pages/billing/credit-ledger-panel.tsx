@@ -3,11 +3,10 @@ import { call } from "../../api/client.ts";
 import { column, moneyColumn } from "../../ui/columns.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { usePages, OlderPages } from "../../ui/older-pages.tsx";
 import { DownloadLink } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 const PAGE_LINES = 50;
 

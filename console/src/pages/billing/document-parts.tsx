@@ -3,12 +3,12 @@ import { Printer } from "lucide-react";
 import { useEffect } from "react";
 
 import type { CompanyData, Issuer } from "../../api/contract.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useSession } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { countryName } from "../../ui/format.ts";
 import styles from "./statement.module.css";
 import { DownloadLink, SmallButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function StatementParties(props: {
   readonly company: CompanyData | null;

@@ -6,7 +6,7 @@ import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { NewestNote, Note } from "../../ui/note.tsx";
+import { NewestNote, Note } from "../../ui/page.tsx";
 
 /** Maximum number of purchases that the server lists. */
 const LISTED_MAX = 1_000;

@@ -10,12 +10,10 @@ import { LinkButton } from "../../ui/app-link.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Page, Panel } from "../../ui/page.tsx";
 import { PurchaseState, purchaseWords } from "./purchase-panel.tsx";
 import { pollAfterMs } from "./poll-pace.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
 

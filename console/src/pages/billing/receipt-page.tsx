@@ -8,12 +8,10 @@ import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Page, Panel } from "../../ui/page.tsx";
 import { DocumentActions, StatementParties } from "./document-parts.tsx";
 import { paymentFacts, receiptLines, type Line } from "./receipt-lines.ts";
 import styles from "./statement.module.css";
-import { Note } from "../../ui/note.tsx";
 
 export function ReceiptPage() {
   const { purchaseId = "" } = useParams({ strict: false });

@@ -6,14 +6,12 @@ import { monthName } from "../../../../src/kernel/core/document-words.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Page, Panel } from "../../ui/page.tsx";
 import { DocumentActions, StatementParties } from "./document-parts.tsx";
 import styles from "./statement.module.css";
 import { AppLink } from "../../ui/app-link.tsx";
 import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function StatementPage() {
   const { month = "" } = useParams({ strict: false });

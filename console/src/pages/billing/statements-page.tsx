@@ -5,8 +5,7 @@ import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
 import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Page, Panel } from "../../ui/page.tsx";
 
 const LEAD =
   "One statement for each UTC month: opening balance, credit, usage by model and key, closing balance.";

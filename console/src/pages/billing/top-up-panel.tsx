@@ -1,21 +1,19 @@
 import { Stack, Text, Button, Group, SimpleGrid, TextInput } from "@mantine/core";
 import { CreditCard } from "lucide-react";
-import { useState, type SyntheticEvent } from "react";
+import { useState } from "react";
 
 import type { TopUp } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { bareUsd, plainUsd, showCents } from "../../ui/money-math.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { call } from "../../api/client.ts";
-import { useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useChange, useMay } from "../../api/use-answer.ts";
 import { notices, notifyDone } from "../../ui/notice.ts";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { leaveFor, untilBack } from "./add-credit-panel.tsx";
-import { Fault } from "../../ui/fault.tsx";
-import { controlled, fieldError } from "../../ui/fields.ts";
-import { Note } from "../../ui/note.tsx";
+import { Fault } from "../../ui/answer.tsx";
+import { controlled, fieldError, submitting } from "../../ui/fields.ts";
 
 export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {
   if (!topUp.is_available) return null;
@@ -166,10 +164,6 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
     const said = wanted ? "Automatic top-up is on" : "Automatic top-up is off";
     change.mutate({ body }, { onSuccess: () => notifyDone(said) });
   }
-  function submit(event: SyntheticEvent): void {
-    event.preventDefault();
-    save(true);
-  }
 
   const field = (name: Field, label: string, description: string) => (
     <TextInput
@@ -184,7 +178,7 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
   const range = `From ${showCents(topUp.min_usd)} to ${showCents(topUp.max_usd)}.`;
   const isPlaced = FIELDS.some((name) => fieldError(change.error, name) !== undefined);
   return (
-    <form onSubmit={submit} noValidate style={{ width: "100%" }}>
+    <form {...submitting(() => save(true))} noValidate style={{ width: "100%" }}>
       <Stack gap="md" maw={720} align="flex-start">
         <SimpleGrid cols={{ base: 1, sm: 3 }} w="100%">
           {field("below_usd", "When the balance falls below, in dollars", "Holds do not count.")}

@@ -2,8 +2,7 @@ import { Group, Text, Popover } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
 import type { Connection, Connections, AnswerOf } from "../../api/contract.ts";
-import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useAnswer, useChange, useMay } from "../../api/use-answer.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
@@ -11,7 +10,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { useLast, useSubmission } from "../../ui/form-dialog.tsx";
 import { call } from "../../api/client.ts";
-import { Fault } from "../../ui/fault.tsx";
+import { Fault } from "../../ui/answer.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 
 export function ConnectionTable(props: {

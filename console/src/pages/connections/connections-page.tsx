@@ -3,19 +3,15 @@ import { Info, Plus } from "lucide-react";
 import { useState } from "react";
 
 import type { Connections } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useAnswer, useMay } from "../../api/use-answer.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Note, Page, Panel, RoleNote } from "../../ui/page.tsx";
 import { AddConnectionDialog } from "./add-connection-dialog.tsx";
 import { ConnectionTable } from "./connection-table.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { timeColumn, column, numberColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Note } from "../../ui/note.tsx";
 
 const LEAD =
   "Requests made with your own provider key are billed by the provider, not charged to your " +

@@ -3,9 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 
 import { fetchOk } from "../../api/client.ts";
-import { Fault } from "../../ui/fault.tsx";
-import { Note } from "../../ui/note.tsx";
-import { Page, type PageProps } from "../../ui/page.tsx";
+import { Fault } from "../../ui/answer.tsx";
+import { Note, Page, type PageProps } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { type SideGroup, SidePages } from "../../ui/side-pages.tsx";
 import { GUIDES } from "./guide-list.ts";

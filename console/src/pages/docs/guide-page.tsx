@@ -4,7 +4,7 @@ import { useParams } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
 import { fetchOk } from "../../api/client.ts";
-import { useAnswer } from "../../api/use-answer.ts";
+import { useAnswer, useSession } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -14,13 +14,12 @@ import { chosenBlocks, modelOfGuide, isRawKey } from "./guide-call.ts";
 import { GUIDES } from "./guide-list.ts";
 import { readBlocks, slugOf } from "./markdown-blocks.ts";
 import { MarkdownView } from "./markdown-view.tsx";
-import { useSession } from "../../api/use-session.ts";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { toKeyStatus } from "../keys/match-keys.ts";
 import { controlled } from "../../ui/fields.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
 import { useCopy } from "../../ui/copyable.tsx";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function GuidePage() {
   const { page } = useParams({ strict: false });

@@ -2,13 +2,13 @@ import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Play, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 
-import { useSession } from "../../api/use-session.ts";
+import { useSession } from "../../api/use-answer.ts";
 import { signInAddress } from "../../app/sign-in.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
 import { showUsd } from "../../ui/money-math.ts";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Note, RoleNote } from "../../ui/page.tsx";
 import { FaultTrouble } from "../playground/gateway-trouble.tsx";
 import { useFreshBalance } from "../playground/tab-props.ts";
 import type { GuideCall } from "./guide-call.ts";
@@ -19,7 +19,6 @@ import {
   type GuideQuote,
 } from "./run-guide-call.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 type State =
   | { readonly kind: "ready" }

@@ -5,7 +5,7 @@ import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { CodeTabs } from "../../ui/code-tabs.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import type { ChosenBlock } from "./guide-call.ts";
 import { GuideRun } from "./guide-run.tsx";
 import styles from "./docs.module.css";

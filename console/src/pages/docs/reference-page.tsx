@@ -8,14 +8,13 @@ import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { Answer } from "../../ui/answer.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { sentence } from "../../ui/sentence.ts";
 import { DocsFrame } from "./docs-frame.tsx";
 import { chosenBlocks, modelOfGuide } from "./guide-call.ts";
 import { Inline, MarkdownView } from "./markdown-view.tsx";
 import type { FieldRow, OperationView } from "./openapi-rows.ts";
 import { OPENAPI, useOperations } from "./use-operations.ts";
-import { Note } from "../../ui/note.tsx";
 
 export function ReferencePage() {
   const document = useOperations();

@@ -4,7 +4,7 @@ import type { Key, KeyDetail } from "../../api/contract.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { computeShare } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { FactList, type SomeFacts } from "../models/fact-list.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
@@ -14,7 +14,6 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { PERIOD_NAMES, capRows, type Cap, type CapRow } from "./caps.ts";
-import { Note } from "../../ui/note.tsx";
 
 export function KeyFacts({ shown }: { readonly shown: Key }) {
   const { tags, models, expires_at, disabled_at, old_works_until } = shown;

@@ -1,12 +1,11 @@
 import { Button, Group, Text, TextInput } from "@mantine/core";
 import { Pencil } from "lucide-react";
-import { useState, type KeyboardEvent, type ReactNode, type SyntheticEvent } from "react";
+import { useState, type KeyboardEvent, type ReactNode } from "react";
 
 import type { Key } from "../../api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useChange, useMay } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { controlled, fieldError } from "../../ui/fields.ts";
+import { controlled, fieldError, submitting } from "../../ui/fields.ts";
 import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";
 import { useSubmission } from "../../ui/form-dialog.tsx";
 import { SmallButton } from "../../ui/buttons.tsx";
@@ -66,8 +65,7 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
     "GET /api/console/keys/:key_id",
     "GET /api/console/limits",
   ]);
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const found = nameProblem(name).name;
     setProblem(found);
     if (found !== undefined) return;
@@ -81,7 +79,7 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
     if (event.key === "Escape") onClose();
   };
   return (
-    <form onSubmit={submit} onKeyDown={leave} noValidate>
+    <form {...submitting(submit)} onKeyDown={leave} noValidate>
       <Group gap="xs" wrap="nowrap" align="flex-start">
         <TextInput
           aria-label={`New name of ${renamed.name}`}

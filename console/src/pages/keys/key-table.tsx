@@ -3,16 +3,15 @@ import { Ban, SlidersHorizontal } from "lucide-react";
 import { createContext, useContext, useMemo, useState, type ReactNode, lazy } from "react";
 
 import type { Key } from "../../api/contract.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useMay, useSession } from "../../api/use-answer.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DataTable, type Column, type Kept } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import tables from "../../ui/table.module.css";
-import type { Kept } from "../../ui/use-table-state.ts";
 import { Tip } from "../../ui/tip.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
 import { ChosenBar, canBeChosen } from "./chosen-bar.tsx";
@@ -23,7 +22,7 @@ import { toKeyStatus } from "./match-keys.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { WhenOpened } from "../../ui/dialog.tsx";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function KeyTable(props: {
   readonly rows: readonly Key[];

@@ -3,20 +3,16 @@ import { Plus } from "lucide-react";
 import { lazy, useRef } from "react";
 
 import type { KeyList } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { useAnswer, useMay } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Note, Page, Panel, RoleNote } from "../../ui/page.tsx";
 import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { WhenOpened } from "../../ui/dialog.tsx";
 import { KeyTable } from "./key-table.tsx";
 import { matchKeys, toSearchTerm, type KeyStatus } from "./match-keys.ts";
-import { Note } from "../../ui/note.tsx";
 
 const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 

@@ -6,18 +6,16 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { actionsColumn, column, moneyColumn, timeColumn } from "../../ui/columns.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DataTable, type Column, type Kept } from "../../ui/data-table.tsx";
 import { parseUsd, computeShare, writeUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { SearchField, useSearchText } from "../../ui/search-field.tsx";
-import type { Kept } from "../../ui/use-table-state.ts";
 import { capRows, type Cap, type CapRow, PERIOD_NAMES } from "../keys/caps.ts";
 import { EditCapDialog } from "./edit-cap-dialog.tsx";
 import { EditButton, QuietNote } from "./limit-panel.tsx";
 import { tellingCaps } from "./limit-change.ts";
 import { ShareBar } from "./used-bar.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function CapPanel({ caps }: { readonly caps: readonly Cap[] }) {
   const keys = useAnswer("GET /api/console/keys", undefined, { refetchMs: REFRESH_MS });

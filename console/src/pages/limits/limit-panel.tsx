@@ -2,17 +2,16 @@ import { Group, Stack, Text, Badge } from "@mantine/core";
 import { useMemo, useState } from "react";
 
 import type { LimitRow, LimitValue } from "../../api/contract.ts";
-import { useMay, type Need } from "../../api/use-session.ts";
+import { type Need, useMay } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { actionsColumn, column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/format.ts";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DataTable, type Column, type Kept } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { SearchField, useSearchText } from "../../ui/search-field.tsx";
-import type { Kept } from "../../ui/use-table-state.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
 import {
   KIND_LABELS,
@@ -23,7 +22,6 @@ import {
 } from "./limit-change.ts";
 import { UsedBar } from "./used-bar.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
   const [filters, setFilters] =

@@ -3,12 +3,10 @@ import { Info, Plus } from "lucide-react";
 import { lazy, useState } from "react";
 
 import type { Limits, LimitRow } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useAnswer, useMay, useSession } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Page } from "../../ui/page.tsx";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Note, Page, RoleNote } from "../../ui/page.tsx";
 import { WhenOpened } from "../../ui/dialog.tsx";
 import { CapPanel } from "./cap-panel.tsx";
 import { LimitPanel, SourceBadge } from "./limit-panel.tsx";
@@ -16,7 +14,6 @@ import { RefusalPanel } from "./refusal-panel.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { KIND_LABELS, LIMIT_KINDS, type LimitKind } from "./limit-change.ts";
 import { ShareBar } from "./used-bar.tsx";
-import { Note } from "../../ui/note.tsx";
 
 const AddLimitDialog = lazy(() => import("./add-limit-dialog.tsx"));
 

@@ -1,12 +1,12 @@
 import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
-import { useState, type SyntheticEvent } from "react";
+import { useState } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { controlled } from "../../ui/fields.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { controlled, submitting } from "../../ui/fields.ts";
+import { Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 
@@ -15,14 +15,10 @@ export function RefusalPanel() {
   const [filters, setFilters] = useFilters<{ refused?: string }>();
   const asked = filters.refused ?? "";
   const [typed, setTyped] = useState(asked);
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
-    setFilters({ refused: typed.trim() });
-  };
   return (
     <Panel title="Why was my request rejected?">
       <Stack gap="md">
-        <form onSubmit={submit}>
+        <form {...submitting(() => setFilters({ refused: typed.trim() }))}>
           <Group align="flex-end" gap="sm">
             <TextInput
               label="Request ID"

@@ -2,7 +2,7 @@ import { Progress, Text } from "@mantine/core";
 
 import type { LimitValue } from "../../api/contract.ts";
 import { formatCount } from "../../ui/format.ts";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function UsedBar({ used, effective }: LimitValue) {
   if (used === null || effective === null) {

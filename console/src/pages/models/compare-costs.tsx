@@ -13,11 +13,10 @@ import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { compareUsd, computeShare, showUsd } from "../../ui/money-math.ts";
 import { NameLine } from "../../ui/name-line.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { writePicks } from "./compare-picks.ts";
 import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
 import styles from "./models.module.css";
-import { Note } from "../../ui/note.tsx";
 
 const TITLE = "Your last 30 days at these prices";
 

@@ -3,8 +3,7 @@ import { useParams } from "@tanstack/react-router";
 import { useCallback } from "react";
 
 import type { Model, ModelProvider } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useAnswer, useSession } from "../../api/use-answer.ts";
 import { column, figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
@@ -14,8 +13,7 @@ import { modelSnippets } from "../../snippets/media-snippets.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { Empty } from "../../ui/empty.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Page, Panel } from "../../ui/page.tsx";
 import { TrustBadges, useTrusts } from "../verification/trust-badges.tsx";
 import { FactList } from "./fact-list.tsx";
 import { ListingTable } from "./listing-table.tsx";
@@ -28,7 +26,6 @@ import { useServed } from "./use-served.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { priceRows, type PriceRow } from "./price-rows.ts";
 import styles from "./models.module.css";
-import { Note } from "../../ui/note.tsx";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 

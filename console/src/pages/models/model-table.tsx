@@ -4,12 +4,11 @@ import type { ListingFigures, Model, ModelProvider } from "../../api/contract.ts
 import { CopyIcon } from "../../ui/copyable.tsx";
 import { formatMs, formatPart, formatShare } from "../../ui/format.ts";
 import { numberColumn, column, figuresColumn } from "../../ui/columns.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DataTable, type Column, type Kept } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { parseUsd } from "../../ui/money-math.ts";
 import { NameLine } from "../../ui/name-line.tsx";
-import type { Kept } from "../../ui/use-table-state.ts";
 import { PickBox, type Picks } from "./compare-bar.tsx";
 import { NewsLine } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";

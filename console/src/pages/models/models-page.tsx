@@ -8,8 +8,7 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Page, Panel } from "../../ui/page.tsx";
 import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
 import { readPicks, writePicks } from "./compare-picks.ts";
@@ -20,7 +19,6 @@ import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
 import { useServed, type ServedFor } from "./use-served.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function ModelsPage() {
   const catalog = useAnswer("GET /api/catalog.json");

@@ -9,10 +9,9 @@ import { numberColumn, column } from "../../ui/columns.tsx";
 import { formatMs, formatShare } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { dayTitle, listDays, spokenDays, upLabel, type ServedDay } from "./served.ts";
 import styles from "./models.module.css";
-import { Note } from "../../ui/note.tsx";
 
 const ServedChart = lazy(() => import("./served-chart.tsx"));
 

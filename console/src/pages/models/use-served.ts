@@ -1,8 +1,7 @@
 import { useMemo } from "react";
 
 import type { ProviderFigures } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useAnswer, useSession } from "../../api/use-answer.ts";
 import { indexServedModels, type ServedModels } from "./served.ts";
 
 export interface ServedFor {

@@ -6,7 +6,7 @@ import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { OrgLink } from "./desk-page.tsx";
 import { CHANGES } from "./organization-tables.tsx";

@@ -11,13 +11,12 @@ import { DataTable, type Column, TablePanel } from "../../ui/data-table.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { addUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { dayLabel } from "../models/model-labels.ts";
 import { OperatorPage } from "./operator-frame.tsx";
 import { figureColumns } from "./organization-tables.tsx";
-import { Note } from "../../ui/note.tsx";
 
 const REFRESH_MS = 60_000;
 const TYPING_MS = 300;

@@ -8,7 +8,7 @@ import { formatCount } from "../../ui/format.ts";
 import { numberColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts, type Fact } from "../../ui/facts.tsx";
 import { OperatorPage } from "./operator-frame.tsx";

@@ -9,7 +9,7 @@ import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge, type Tone } from "../../ui/badge.tsx";
 import { timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 

@@ -8,8 +8,8 @@ import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { TablePanel } from "../../ui/data-table.tsx";
+import { Panel } from "../../ui/page.tsx";
+import { TablePanel, type Column } from "../../ui/data-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
@@ -26,7 +26,6 @@ import {
 } from "./organization-tables.tsx";
 import { CREDIT_LABELS } from "./organizations-page.tsx";
 import { SmallButton } from "../../ui/buttons.tsx";
-import type { Column } from "../../ui/use-table-state.ts";
 
 export function OperatorOrganizationPage() {
   const { orgId = "" } = useParams({ strict: false });

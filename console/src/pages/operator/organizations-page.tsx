@@ -8,10 +8,9 @@ import { AppLink, LinkButton } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
-import { Note } from "../../ui/note.tsx";
 
 const TYPING_MS = 250;
 

@@ -11,13 +11,12 @@ import { moneyColumn, timeColumn, column, actionsColumn } from "../../ui/columns
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { addUsd, compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { OrgLink } from "./desk-page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { GrantDialog, LiftDialog } from "./organization-dialogs.tsx";
 import { RESTRICTIONS } from "./organization-tables.tsx";
 import { CompactButton, SmallButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function OperatorReviewPage() {
   return (

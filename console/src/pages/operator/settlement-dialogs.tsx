@@ -191,7 +191,6 @@ function CompareForm({ provider, period, onClose, onCompared }: CompareProps) {
           label="Statement"
           description="JSON with total_usd and lines, or CSV with the columns attempt_id or request_id, and cost_usd. At most 1 MiB and 20,000 lines."
           data-autofocus
-          autosize
           minRows={6}
           maxRows={12}
           spellCheck={false}

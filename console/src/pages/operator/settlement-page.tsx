@@ -9,7 +9,7 @@ import { LinkButton } from "../../ui/app-link.tsx";
 import { Banner } from "../../ui/banner.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
-import { NewestNote } from "../../ui/note.tsx";
+import { NewestNote } from "../../ui/page.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";

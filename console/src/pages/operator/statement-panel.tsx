@@ -8,7 +8,7 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { CompareDialog } from "./settlement-dialogs.tsx";
 import { SmallButton } from "../../ui/buttons.tsx";
 import { Banner } from "../../ui/banner.tsx";

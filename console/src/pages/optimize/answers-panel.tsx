@@ -6,13 +6,12 @@ import type { OptimizeAnswer, OptimizeSearch } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { answersCsv } from "./answers-csv.ts";
 import { promptRows, SEARCHES_MAX, type PromptRow, useKeptSearch } from "./kept-search.ts";
 import kit from "../../ui/kit.module.css";
 import classes from "./optimize.module.css";
 import { SmallButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 /** Number of prompts on a page. It is small, because answers are long. */
 const PAGE_ROWS = 10;

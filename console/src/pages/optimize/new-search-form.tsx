@@ -11,22 +11,19 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import type { FormEvent } from "react";
 
 import type { Model, OptimizeSearch } from "../../api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
+import { useChange, useSession } from "../../api/use-answer.ts";
 import { defined } from "../../../../src/kernel/core/defined.ts";
-import { useSession } from "../../api/use-session.ts";
+import { submitting } from "../../ui/fields.ts";
 import { formatCount } from "../../ui/format.ts";
 import { bareUsd, readUsdInput, writeUsd } from "../../ui/money-math.ts";
-import { ForRole, RoleNote } from "../../ui/for-role.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { ForRole, Note, Panel, RoleNote } from "../../ui/page.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
 import { createKeptSearch, searchShelf } from "./kept-search.ts";
 import { OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
 import { SearchEstimate } from "./search-estimate.tsx";
 import { useForm, UnplacedFault, type Problems } from "../../ui/form-dialog.tsx";
-import { Note } from "../../ui/note.tsx";
 
 const MODELS_MAX = 8;
 const NAME_CHARS_MAX = 64;
@@ -59,8 +56,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
     ...defined({ judge_model: judge ?? undefined, max_tokens }),
   };
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     const found = findProblems(draft, prompts);
     form.setProblems(found);
     if (Object.keys(found).length > 0) return;
@@ -77,7 +73,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
   return (
     <Panel title="New search">
       <ForRole need="keys">
-        <form onSubmit={submit} noValidate>
+        <form {...submitting(submit)} noValidate>
           <Stack gap="md">
             <TextInput
               label="Name"
@@ -92,7 +88,6 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
                 "(---). They are sent to the models; only this browser keeps them."
               }
               {...form.text("prompts")}
-              autosize
               minRows={5}
               maxRows={16}
             />

@@ -5,9 +5,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { NewestNote } from "../../ui/note.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { NewestNote, Page, Panel } from "../../ui/page.tsx";
 import { NewSearchForm } from "./new-search-form.tsx";
 import { objectiveLabel, STATES } from "./optimize-labels.ts";
 

@@ -5,8 +5,7 @@ import { Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 
 import type { OptimizeResult, OptimizeSearch } from "../../api/contract.ts";
-import { refreshAnswers, useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { refreshAnswers, useAnswer, useChange, useMay, useSession } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -19,14 +18,11 @@ import { FigureCard } from "../../ui/figure-card.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Note, Page, Panel, RoleNote } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { AnswersPanel } from "./answers-panel.tsx";
 import classes from "./optimize.module.css";
 import { findWinner, isUndecided, objectiveLabel, STATES } from "./optimize-labels.ts";
-import { Note } from "../../ui/note.tsx";
 
 const POLL_MS = 2_000;
 const CRUMBS = [{ label: "Optimize", to: "/optimize" }];

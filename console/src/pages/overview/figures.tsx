@@ -1,7 +1,7 @@
 import { SimpleGrid } from "@mantine/core";
 
 import type { Overview, RefusalCause, UsageFigures } from "../../api/contract.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useSession } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { ChangeMark, FigureCard } from "../../ui/figure-card.tsx";
 import type { Amount, Unit } from "../../ui/charts/measure.ts";

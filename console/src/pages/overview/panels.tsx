@@ -7,7 +7,7 @@ import type { Overview, RequestRow } from "../../api/contract.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { showUtc, Time } from "../../ui/time.tsx";
 import { dayRange } from "../usage/day-range.ts";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -18,7 +18,6 @@ import { NameLine } from "../../ui/name-line.tsx";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
 import { EndingBadge } from "../usage/ending-badge.tsx";
 import kit from "../../ui/kit.module.css";
-import { Note } from "../../ui/note.tsx";
 
 type Day = Overview["days"][number];
 type Metric = "spend" | "requests" | "errors";

@@ -41,7 +41,7 @@ export function IconButton(props: {
   // `button` also has the `aria-describedby` that `Tip` adds.
   const { icon: Icon, label, ...button } = props;
   return (
-    <ActionIcon variant="subtle" color="gray" aria-label={label} {...button}>
+    <ActionIcon aria-label={label} {...button}>
       <Icon size={props.size === "sm" ? 14 : 16} aria-hidden />
     </ActionIcon>
   );

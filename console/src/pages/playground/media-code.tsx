@@ -3,7 +3,7 @@ import { Code } from "lucide-react";
 import { useState } from "react";
 
 import type { Model } from "../../api/contract.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useSession } from "../../api/use-answer.ts";
 import { CallSnippets, KEY_NOTE } from "../../snippets/call-snippets.tsx";
 import { bodySnippets } from "../../snippets/media-snippets.ts";
 import { Dialog } from "../../ui/dialog.tsx";

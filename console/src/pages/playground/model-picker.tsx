@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import type { Model } from "../../api/contract.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import { priceLine } from "../models/price-labels.ts";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function ModelPicker(props: {
   readonly label: string;

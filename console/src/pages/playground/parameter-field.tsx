@@ -48,7 +48,6 @@ export function ParameterField(props: ParameterFieldProps) {
         label={label}
         description={name === "stop" ? "One word or phrase per line" : undefined}
         {...text}
-        autosize
         minRows={1}
         maxRows={4}
       />

@@ -7,11 +7,10 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Note, RoleNote } from "../../ui/page.tsx";
 import { pickSampleModel } from "../../snippets/pick-sample-model.ts";
 import type { TabProps } from "./tab-props.ts";
 import classes from "./playground.module.css";
-import { Note } from "../../ui/note.tsx";
 
 interface TabOf {
   readonly id: string;

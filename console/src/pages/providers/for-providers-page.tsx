@@ -1,18 +1,17 @@
 import { Button, Code, List, Stack, Text, Textarea } from "@mantine/core";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 
 import type { AnswerOf } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import { controlled } from "../../ui/fields.ts";
+import { controlled, submitting } from "../../ui/fields.ts";
 import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Facts } from "../../ui/facts.tsx";
-import { Fault } from "../../ui/fault.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Fault } from "../../ui/answer.tsx";
+import { Page, Panel } from "../../ui/page.tsx";
 
 export function ForProvidersPage() {
   return (
@@ -76,19 +75,14 @@ type Checked = AnswerOf<"POST /api/manifest-check">;
 function ManifestCheck() {
   const [text, setText] = useState("");
   const check = useChange("POST /api/manifest-check");
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    check.mutate({ body: { manifest: text } });
-  }
   return (
     <Panel title="Check a manifest">
-      <form onSubmit={submit}>
+      <form {...submitting(() => check.mutate({ body: { manifest: text } }))}>
         <Stack gap="md" align="flex-start">
           <Textarea
             label="Manifest"
             description="At most 65,536 characters. It is not kept, and your endpoint is not called."
             placeholder={'{ "manifest_version": "1", "provider": { … }, "models": [ … ] }'}
-            autosize
             minRows={8}
             maxRows={20}
             maxLength={65_536}

@@ -1,8 +1,7 @@
 import { Alert, Button, Stack, Text } from "@mantine/core";
 import { BellRing } from "lucide-react";
 
-import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useAnswer, useChange, useMay, useSession } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { compareUsd, parseUsd, showCents, writeUsd } from "../../ui/money-math.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";

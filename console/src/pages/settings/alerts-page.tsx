@@ -1,18 +1,15 @@
 import { SimpleGrid, Skeleton, Button, Checkbox, Group, Stack, TextInput } from "@mantine/core";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 
-import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { Answer } from "../../ui/answer.tsx";
-import { RoleNote, ForRole } from "../../ui/for-role.tsx";
+import { useAnswer, useChange, useMay } from "../../api/use-answer.ts";
+import { Answer, Fault } from "../../ui/answer.tsx";
 import { DestinationPanel } from "./destination-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import type { Alerts, AlertDelivery } from "../../api/contract.ts";
-import { controlled, fieldError, checkable } from "../../ui/fields.ts";
-import { Fault } from "../../ui/fault.tsx";
+import { controlled, fieldError, checkable, submitting } from "../../ui/fields.ts";
 import { notifyDone, notices } from "../../ui/notice.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { ForRole, Panel, RoleNote } from "../../ui/page.tsx";
 import { changedRules, EVENTS, typedRules, type TypedRules } from "./alert-rules.ts";
-import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -62,8 +59,7 @@ function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }) {
   const setTyped = (next: TypedRules): void => setEdited({ opened, typed: next });
   const change = useChange("PATCH /api/console/alerts", ["GET /api/console/alerts"]);
 
-  function save(event: FormEvent): void {
-    event.preventDefault();
+  function save(): void {
     change.mutate(
       { body: changedRules(opened, typed) },
       {
@@ -79,7 +75,7 @@ function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }) {
   return (
     <Panel title="What to report">
       <ForRole need="billing">
-        <form onSubmit={save}>
+        <form {...submitting(save)}>
           <Stack gap="lg" maw={480} align="flex-start">
             <TextInput
               label="Balance below, in dollars"

@@ -6,11 +6,10 @@ import { buildAddress, call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { controlled } from "../../ui/fields.ts";
-import { column } from "../../ui/columns.tsx";
+import { column, timeColumn } from "../../ui/columns.tsx";
 import { AppLink, type Target } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import { useSearchText } from "../../ui/search-field.tsx";
 import { usePages, OlderPages } from "../../ui/older-pages.tsx";
@@ -113,7 +112,7 @@ const KINDS: { readonly value: ChangeKind | ""; readonly label: string }[] = [
 ];
 
 const COLUMNS: readonly Column<ShownChange>[] = [
-  column("at", "Date", ({ at }) => <Time at={at} precision="minute" />),
+  timeColumn("at", "Date", ({ at }) => at),
   column("what", "Change", (change) => <Sentence change={change} />),
   column("from", "From", ({ client_network }) => client_network ?? ""),
 ];

@@ -3,16 +3,15 @@ import { Info } from "lucide-react";
 import { useState } from "react";
 
 import type { AlertDestination, Alerts } from "../../api/contract.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
+import { useChange, useMay, useSession } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { AddDestinationDialog, EditDestinationDialog } from "./destination-dialogs.tsx";
-import { useChange } from "../../api/use-answer.ts";
 import { notices } from "../../ui/notice.ts";
 
 export function DestinationPanel({ alerts }: { readonly alerts: Alerts }) {

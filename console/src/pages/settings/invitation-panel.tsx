@@ -4,13 +4,12 @@ import { useQueryClient } from "@tanstack/react-query";
 
 import { ROLE_WORDS, ROLES } from "../../../../src/kernel/core/roles.ts";
 import type { Invitation, SentInvitation, Team } from "../../api/contract.ts";
-import { useChange, refreshAnswers } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-session.ts";
+import { refreshAnswers, useChange, useMay } from "../../api/use-answer.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { notices, notifyFault } from "../../ui/notice.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { call } from "../../api/client.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -23,7 +22,6 @@ import {
 } from "../../ui/form-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function InvitationPanel({ team }: { readonly team: Team }) {
   const mayManage = useMay("members");

@@ -1,11 +1,9 @@
 import { Button, Stack, Select, Text } from "@mantine/core";
 import { useState } from "react";
 
-import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
-import { Answer } from "../../ui/answer.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { useAnswer, useChange, useMay, useSession } from "../../api/use-answer.ts";
+import { Answer, Fault } from "../../ui/answer.tsx";
+import { Note, Panel, RoleNote } from "../../ui/page.tsx";
 import { InvitationPanel, InviteDialog } from "./invitation-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
@@ -13,11 +11,9 @@ import type { Member } from "../../api/contract.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Fault } from "../../ui/fault.tsx";
 import { notices, notifyDone } from "../../ui/notice.ts";
 import { MovedNote } from "../../app/moved-note.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function MembersPage() {
   const answer = useAnswer("GET /api/console/members");

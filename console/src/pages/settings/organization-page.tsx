@@ -1,23 +1,19 @@
 import { Button, Group, Stack, Switch, TextInput, Text } from "@mantine/core";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 
 import type { Settings } from "../../api/contract.ts";
-import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay, useSession } from "../../api/use-session.ts";
-import { Answer } from "../../ui/answer.tsx";
+import { useAnswer, useChange, useMay, useSession } from "../../api/use-answer.ts";
+import { Answer, Fault } from "../../ui/answer.tsx";
 import { DownloadLink } from "../../ui/buttons.tsx";
-import { controlled, fieldError, checkable } from "../../ui/fields.ts";
+import { controlled, fieldError, checkable, submitting } from "../../ui/fields.ts";
 import { Copyable } from "../../ui/copyable.tsx";
-import { Fault } from "../../ui/fault.tsx";
-import { ForRole, RoleNote } from "../../ui/for-role.tsx";
 import { notices, notifyDone } from "../../ui/notice.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { ForRole, Note, Panel, RoleNote } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import { Support } from "../../app/repair-link.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Note } from "../../ui/note.tsx";
 
 export function OrganizationPage() {
   const settings = useAnswer("GET /api/console/settings");
@@ -50,8 +46,7 @@ function NameForm({ name }: { readonly name: string }) {
   const change = useChange("PATCH /api/console/settings", ["GET /api/console/settings"]);
   const isChanged = typed.trim() !== name;
 
-  function save(event: FormEvent): void {
-    event.preventDefault();
+  function save(): void {
     if (!isChanged) return;
     change.mutate(
       { body: { name: typed.trim() } },
@@ -62,7 +57,7 @@ function NameForm({ name }: { readonly name: string }) {
   const wrongName = fieldError(change.error, "name");
   return (
     <ForRole need="organization">
-      <form onSubmit={save}>
+      <form {...submitting(save)}>
         <Stack gap="sm" maw={480}>
           <Group align="flex-start" gap="xs" wrap="nowrap">
             <TextInput

@@ -17,7 +17,7 @@ import { endingOfAttempt, settlementLabel } from "./outcome-labels.ts";
 import { EndingBadge } from "./ending-badge.tsx";
 import styles from "./usage.module.css";
 import { buildWaterfall, type WaterfallBar } from "./waterfall.ts";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function AttemptTimeline({ attempts }: { readonly attempts: readonly Attempt[] }) {
   return (

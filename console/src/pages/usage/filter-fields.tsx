@@ -17,7 +17,7 @@ import { controlled } from "../../ui/fields.ts";
 import kit from "../../ui/kit.module.css";
 import { MenuButton } from "../../ui/menu-button.tsx";
 import { useAnswer } from "../../api/use-answer.ts";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function FilterFields({ search, change }: SearchProps) {
   const tags = useChoices("tag");

@@ -5,11 +5,10 @@ import { useMemo, type ReactElement } from "react";
 import type { Usage, UsageFigures } from "../../api/contract.ts";
 import { formatMs } from "../../ui/format.ts";
 import { moneyColumn, numberColumn } from "../../ui/columns.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DataTable, type Column, type Kept } from "../../ui/data-table.tsx";
 import charts from "../../ui/charts/charts.module.css";
 import { findHighest, measureLength, toWhole } from "../../ui/charts/measure.ts";
 import { toColour, choosePaints, type Paint } from "../../ui/charts/part-paint.ts";
-import type { Kept } from "../../ui/use-table-state.ts";
 import { chartData, groupName, metricOf, NONE } from "./chart-data.ts";
 import { countRejected, inAndOut } from "./outcome-labels.ts";
 import {

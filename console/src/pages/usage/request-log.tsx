@@ -3,17 +3,15 @@ import { useState } from "react";
 
 import type { QueryOf } from "../../api/contract.ts";
 import { buildAddress } from "../../api/client.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useAnswer, useSession } from "../../api/use-answer.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { checkable } from "../../ui/fields.ts";
-import { AsOf } from "../../ui/time.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { DownloadLink, SmallButton } from "../../ui/buttons.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { AsOf, Note, Panel } from "../../ui/page.tsx";
 import { PageSize } from "../../ui/table-pages.tsx";
 import {
   type Sort,
@@ -27,7 +25,6 @@ import { useUsualRows, type Kept } from "../../ui/use-table-state.ts";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
 import { nameSelection, type Filters, type UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
-import { Note } from "../../ui/note.tsx";
 
 const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };

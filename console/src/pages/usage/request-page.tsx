@@ -12,8 +12,7 @@ import { FigureCard } from "../../ui/figure-card.tsx";
 import kit from "../../ui/kit.module.css";
 import { addUsd, showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Page, Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
 import { AttemptTimeline, AttemptWaterfall } from "./attempt-timeline.tsx";
@@ -22,7 +21,6 @@ import { endingOfRequest, inAndOut, endingOfAttempt, type Ending } from "./outco
 import { EndingReasons } from "./refusal-reasons.tsx";
 import styles from "./usage.module.css";
 import { CopyTextButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 const CRUMBS = [{ label: "Usage", to: "/usage" }];
 const IN_FLIGHT_MS = 2_000;

@@ -1,18 +1,16 @@
 import { ActionIcon, Skeleton, Stack, Group, TextInput } from "@mantine/core";
 import { focusManager, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
-import { useCallback, useEffect, useMemo, useReducer, useState, type SyntheticEvent } from "react";
+import { useCallback, useEffect, useMemo, useReducer, useState } from "react";
 import { useNavigate } from "@tanstack/react-router";
 
 import type { RouteName, Usage, UsageFigures } from "../../api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
-import { AsOf } from "../../ui/time.tsx";
 import { Answer } from "../../ui/answer.tsx";
-import { controlled } from "../../ui/fields.ts";
+import { controlled, submitting } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { AsOf, Note, Page, Panel } from "../../ui/page.tsx";
 import { Tip } from "../../ui/tip.tsx";
 import { FilterFields } from "./filter-fields.tsx";
 import { GroupsTable, type FiguresProps } from "./groups-table.tsx";
@@ -40,7 +38,6 @@ import { chartData, spanOfBucket } from "./chart-data.ts";
 import { writeMinute } from "./day-range.ts";
 import { findId } from "../../app/find-id.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
-import { Note } from "../../ui/note.tsx";
 
 /** `/usage`: figures by group, and the request log. The page's URL keeps filters and pages. */
 export function UsagePage() {
@@ -245,14 +242,13 @@ function FindRequest() {
   const navigate = useNavigate();
   const [typed, setTyped] = useState("");
   const [problem, setProblem] = useState<string>();
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const place = findId(typed);
     if (place?.label === "Request") void navigate({ to: place.to, params: place.params });
     else setProblem("Paste the whole x-request-id, such as 0193a5b0-1234-7abc-9def-0123456789ab.");
   };
   return (
-    <form onSubmit={submit} noValidate>
+    <form {...submitting(submit)} noValidate>
       <Group gap="xs" align="flex-start" wrap="nowrap">
         <TextInput
           aria-label="Find a request by its ID"

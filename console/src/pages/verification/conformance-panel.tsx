@@ -9,7 +9,7 @@ import { signInAddress } from "../../app/sign-in.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { Note, Panel } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CheckTable } from "./check-table.tsx";
 import {
@@ -26,7 +26,6 @@ import { CheckMark } from "./trust-badges.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Note } from "../../ui/note.tsx";
 
 type Chosen = Readonly<Partial<Record<"listing" | "check", string | undefined>>>;
 

@@ -3,8 +3,7 @@ import { CircleCheck } from "lucide-react";
 import { useEffect, useState } from "react";
 
 import type { FirstRequest, RequestDetail } from "../../api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useAnswer, useSession } from "../../api/use-answer.ts";
 import { agentSnippets } from "../../snippets/agent-snippets.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
@@ -14,7 +13,7 @@ import { formatCount, formatMs } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";
 import { inAndOut } from "../usage/outcome-labels.ts";
 import { EndingReasons } from "../usage/refusal-reasons.tsx";
-import { Note } from "../../ui/note.tsx";
+import { Note } from "../../ui/page.tsx";
 
 export function CallStep(props: {
   readonly secret: string | undefined;

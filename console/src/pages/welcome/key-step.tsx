@@ -2,15 +2,13 @@ import { Button, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { useMay, useSession } from "../../api/use-session.ts";
+import { refreshAnswers, useMay, useSession } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Fault } from "../../ui/fault.tsx";
-import { Loading } from "../../ui/answer.tsx";
-import { RoleNote } from "../../ui/for-role.tsx";
+import { Fault, Loading } from "../../ui/answer.tsx";
+import { RoleNote } from "../../ui/page.tsx";
 import { SecretField } from "../../ui/secret-once.tsx";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { ApiFault, call } from "../../api/client.ts";
-import { refreshAnswers } from "../../api/use-answer.ts";
 import { keptKey, type KeptKey } from "../../app/kept-key.ts";
 
 /** The step that shows the raw key for as long as this tab has it. */

@@ -213,12 +213,7 @@ function percent(share: number): string {
 }
 
 /** Shows the figures of the bar under the pointer or focus. Screen readers use `aria-valuetext`. */
-function BarsTip(
-  props: Pick<BarsPlotProps, "unit" | "paints" | "chartId" | "isLines"> & {
-    readonly stack: Stack;
-    readonly place: number;
-  },
-) {
+function BarsTip(props: BarsPlotProps & { readonly stack: Stack; readonly place: number }) {
   const { unit, paints, chartId, isLines, stack, place } = props;
   const edge =
     place > 0.5 ? { right: `${(1 - place) * 100 + 2}%` } : { left: `${place * 100 + 2}%` };
@@ -247,12 +242,7 @@ function BarsTip(
 }
 
 /** Draws one line per part. Times without a measurement are gaps, as 0 ms would be wrong. */
-function Lines({
-  parts,
-  stacks,
-  paints,
-  top,
-}: Pick<BarsPlotProps, "parts" | "stacks" | "paints"> & { readonly top: bigint }) {
+function Lines({ parts, stacks, paints, top }: BarsPlotProps & { readonly top: bigint }) {
   return (
     <svg width="100%" height="100%" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden>
       {parts.map(({ id }, at) => {

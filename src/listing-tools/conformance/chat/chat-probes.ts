@@ -1,8 +1,6 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { type ChatQuestion, type QuestionTool, type Wire, wires } from "../../../formats/index.ts";
-import type { Chance } from "../probing/chance.ts";
-import type { Subject } from "../probing/lab.ts";
-import { type Probe, withMembers } from "../probing/probe.ts";
+import { type Chance, type Probe, type Subject, withMembers } from "../probing/lab.ts";
 
 /** Output bound for a short answer. It leaves room for a model that reasons first. */
 export const ANSWER_TOKENS = 2_048;

@@ -1,8 +1,6 @@
 import type { CapabilityDescriptor, Deployment } from "../../../catalog/index.ts";
 import type { ChatQuestion, QuestionTool } from "../../../formats/index.ts";
-import type { Chance } from "../probing/chance.ts";
-import type { Subject } from "../probing/lab.ts";
-import type { Probe } from "../probing/probe.ts";
+import type { Chance, Probe, Subject } from "../probing/lab.ts";
 import { ANSWER_TOKENS, chatProbe, writeProse, WEATHER_TOOL } from "./chat-probes.ts";
 
 export interface Fact {

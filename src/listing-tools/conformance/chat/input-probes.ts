@@ -1,7 +1,7 @@
 import type { Deployment, InputModality } from "../../../catalog/index.ts";
 import { ANSWER_TOKENS, boundFor, coldest, findWire } from "./chat-probes.ts";
 import { BLUE, renderMp4, renderPdf, renderPng, RED, renderWav } from "../probing/media-files.ts";
-import type { Probe } from "../probing/probe.ts";
+import type { Probe } from "../probing/lab.ts";
 
 export type MediaKind = Exclude<InputModality, "text">;
 

@@ -7,10 +7,9 @@ import {
   warned,
   chooseWorst,
 } from "../report/finding.ts";
-import type { Lab } from "../probing/lab.ts";
+import type { Lab, Probe } from "../probing/lab.ts";
 import { chatProbes } from "../chat/chat-probes.ts";
 import type { Observation } from "../probing/observation.ts";
-import type { Probe } from "../probing/probe.ts";
 
 const FIRST_BYTE_MS_MAX = 10_000;
 

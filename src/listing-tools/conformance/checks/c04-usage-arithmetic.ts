@@ -6,8 +6,7 @@ import type { Check } from "./check.ts";
 import { decisionUsage } from "../decisions/decision-answers.ts";
 import { failed, type Finding, passed, warned, chooseWorst } from "../report/finding.ts";
 import { imageUsage } from "../images/image-answers.ts";
-import type { Lab } from "../probing/lab.ts";
-import type { Probe } from "../probing/probe.ts";
+import type { Lab, Probe } from "../probing/lab.ts";
 import {
   isServed,
   type Observation,

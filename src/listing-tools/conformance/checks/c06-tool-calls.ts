@@ -9,9 +9,8 @@ import {
 import type { Check } from "./check.ts";
 import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
 import { asObject, conforms, tryParse } from "../../../kernel/index.ts";
-import type { Lab } from "../probing/lab.ts";
+import type { Lab, Probe } from "../probing/lab.ts";
 import { isServed, type Observation, describeFailure } from "../probing/observation.ts";
-import type { Probe } from "../probing/probe.ts";
 import type { ProviderCall } from "../../../formats/index.ts";
 import { readChat } from "../chat/read-chat.ts";
 

@@ -4,9 +4,8 @@ import { chatProbes } from "../chat/chat-probes.ts";
 import { decisionProbes } from "../decisions/decision-probes.ts";
 import { imageProbes } from "../images/image-probes.ts";
 import { failed, type Finding, passed, chooseWorst } from "../report/finding.ts";
-import type { Subject } from "../probing/lab.ts";
 import type { Observation } from "../probing/observation.ts";
-import { cutInHalf, type Probe } from "../probing/probe.ts";
+import { cutInHalf, type Probe, type Subject } from "../probing/lab.ts";
 import { parseFields } from "../chat/read-chat.ts";
 import { videoProbes } from "../videos/video-probes.ts";
 

@@ -8,7 +8,7 @@ import {
   runOn,
   stubLab,
 } from "../../../../test/fixtures/conformance/stub-lab.ts";
-import type { Probe } from "../probing/probe.ts";
+import type { Probe } from "../probing/lab.ts";
 import type { FactProbe } from "../chat/fact-probes.ts";
 import { declaredInputs } from "./c10-inputs.ts";
 

@@ -1,9 +1,8 @@
 import { shortFact } from "../chat/fact-probes.ts";
 import { type Check, plainProbe } from "./check.ts";
 import { failed, type Finding, passed, warned } from "../report/finding.ts";
-import type { Lab } from "../probing/lab.ts";
+import type { Lab, Probe } from "../probing/lab.ts";
 import { type Observation, ProbeNotSent, describeFailure } from "../probing/observation.ts";
-import type { Probe } from "../probing/probe.ts";
 
 const REPEATS = 10;
 const AT_ONCE = 2;

@@ -2,8 +2,7 @@ import type { Deployment, ModalityId } from "../../../catalog/index.ts";
 import { chatProbes } from "../chat/chat-probes.ts";
 import { decisionProbes } from "../decisions/decision-probes.ts";
 import { imageProbes } from "../images/image-probes.ts";
-import type { Lab, Subject } from "../probing/lab.ts";
-import type { Probe } from "../probing/probe.ts";
+import type { Lab, Probe, Subject } from "../probing/lab.ts";
 import type { CheckId, Finding } from "../report/finding.ts";
 import { videoProbes } from "../videos/video-probes.ts";
 

@@ -3,8 +3,7 @@ import { assert, asObject } from "../../../kernel/index.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
 import { parseFields } from "../chat/read-chat.ts";
 import { renderPng, RED } from "../probing/media-files.ts";
-import type { Subject } from "../probing/lab.ts";
-import { type Probe, withMembers } from "../probing/probe.ts";
+import { type Probe, type Subject, withMembers } from "../probing/lab.ts";
 
 export interface DecisionProbe extends Probe {
   readonly questions: readonly AskedQuestion[];

@@ -8,7 +8,7 @@ import {
   decisionListing,
   stubLab,
 } from "../../../../test/fixtures/conformance/stub-lab.ts";
-import type { Probe } from "../probing/probe.ts";
+import type { Probe } from "../probing/lab.ts";
 import type { ToldProbe } from "./decision-probes.ts";
 
 const STATE_TOKENS = 400;

@@ -10,7 +10,7 @@ import { imageShape, imageUsage } from "./image-answers.ts";
 import { imageCount } from "./image-probes.ts";
 import { imageSpecifics } from "./image-specifics.ts";
 import { renderPng } from "../probing/media-files.ts";
-import type { Probe } from "../probing/probe.ts";
+import type { Probe } from "../probing/lab.ts";
 import { modelVerdict } from "../report/verdict.ts";
 
 const byToken = imageListing("token");

@@ -11,9 +11,8 @@ import { type ImageReport, readImageReport, type Fields } from "../../../formats
 import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
 import { imageCount, imageProbes } from "./image-probes.ts";
 import { fileOfBase64, hashPicture, type ImageSize, readImageSize } from "./image-file.ts";
-import type { Lab } from "../probing/lab.ts";
+import type { Lab, Probe } from "../probing/lab.ts";
 import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
-import type { Probe } from "../probing/probe.ts";
 import { jsonFlaw, parseFields } from "../chat/read-chat.ts";
 
 export interface ImageAnswer {

@@ -1,7 +1,6 @@
 import type { CapabilityDescriptor } from "../../../catalog/index.ts";
 import { asNumber } from "../../../kernel/index.ts";
-import type { Subject } from "../probing/lab.ts";
-import { type Probe, withMembers } from "../probing/probe.ts";
+import { type Probe, type Subject, withMembers } from "../probing/lab.ts";
 
 const COLOURS = ["white", "black", "green", "brown"];
 const THINGS = ["kettle", "basket", "ladder", "violin", "anchor", "bottle"];

@@ -4,14 +4,13 @@ import { failed, type Finding, passed, skipped, chooseWorst } from "../report/fi
 import { type ImageAnswer, readImages } from "./image-answers.ts";
 import { imageCount, imageProbes, type ShapeProbe } from "./image-probes.ts";
 import { hasShape, type ImageSize, parseShape } from "./image-file.ts";
-import type { Lab } from "../probing/lab.ts";
+import type { Lab, Probe } from "../probing/lab.ts";
 import {
   describeFailure,
   isServed,
   type Observation,
   toUnsentFinding,
 } from "../probing/observation.ts";
-import type { Probe } from "../probing/probe.ts";
 
 /** C11 of images: every declared shape is rendered, and no image costs more than the ceiling. */
 export async function imageSpecifics(lab: Lab): Promise<Finding> {

@@ -1,10 +1,63 @@
+import { createHash, randomUUID } from "node:crypto";
+
 import type { Deployment } from "../../../catalog/index.ts";
-import { asNumber, assert } from "../../../kernel/index.ts";
-import type { ProviderJob } from "../../../formats/index.ts";
-import { Chance } from "./chance.ts";
+import { asNumber, asObject, assert, tryParse } from "../../../kernel/index.ts";
+import type { ProviderJob, Wire } from "../../../formats/index.ts";
 import type { JobQuestions } from "./job-questions.ts";
 import { type Observation, ProbeNotSent } from "./observation.ts";
-import type { Probe } from "./probe.ts";
+
+/** A request to a provider, written like a client's request to the gateway. */
+export interface Probe {
+  /** Unique among the probes of a model: a second probe with the same name is not sent. */
+  readonly name: string;
+  readonly wire?: Wire;
+  /** The client's body without `model`, which the listing supplies. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Makes a body that the gateway would never send. `as` changes only the model or the key. */
+  readonly changeBody?: (body: Buffer) => Buffer;
+  readonly as?: "wrong_key" | "unknown_model";
+}
+
+/** True if a customer could send this request. Only then does its answer show what they get. */
+export function isPlain(probe: Probe): boolean {
+  return probe.changeBody === undefined && probe.as === undefined;
+}
+
+export function cutInHalf(body: Buffer): Buffer {
+  return body.subarray(0, Math.floor(body.length / 2));
+}
+
+export function withMembers(body: Buffer, members: Readonly<Record<string, unknown>>): Buffer {
+  const parsed = asObject(tryParse(body.toString("utf8"))?.value) ?? {};
+  return Buffer.from(JSON.stringify({ ...parsed, ...members }));
+}
+
+/** Random values by name: fixed in a run, new in each run, so that no provider learns answers. */
+export class Chance {
+  readonly #seed: string;
+
+  constructor(seed: string = randomUUID()) {
+    this.#seed = seed;
+  }
+
+  /** A whole number from `min` to below `end`. */
+  whole(name: string, min: number, end: number): number {
+    const hash = createHash("sha256").update(`${this.#seed} ${name}`).digest();
+    return min + (hash.readUInt32BE(0) % (end - min));
+  }
+
+  pick<T>(name: string, items: readonly [T, ...T[]]): T {
+    return items[this.whole(name, 0, items.length)] ?? items[0];
+  }
+
+  shuffled<T>(name: string, items: readonly T[]): readonly T[] {
+    const keyed = items.map((item, at) => ({
+      item,
+      key: this.whole(`${name} ${at}`, 0, 2 ** 31),
+    }));
+    return keyed.toSorted((one, other) => one.key - other.key).map(({ item }) => item);
+  }
+}
 
 /** Rejects with `ProbeNotSent` if no answer came that can be judged. */
 export type Send = (probe: Probe) => Promise<Observation>;

@@ -30,7 +30,7 @@ import {
 } from "../../../formats/index.ts";
 import { AnswerRecorder, IMAGE_BODY_KEPT_BYTES_MAX } from "./answer-recorder.ts";
 import { type Observation, ProbeNotSent } from "./observation.ts";
-import { isPlain, type Probe } from "./probe.ts";
+import { isPlain, type Probe } from "./lab.ts";
 import type { Spending } from "./spending.ts";
 
 export interface ProbeDeps {

@@ -1,6 +1,5 @@
 import { asNumber, assert } from "../../../kernel/index.ts";
-import type { Subject } from "../probing/lab.ts";
-import { type Probe, withMembers } from "../probing/probe.ts";
+import { type Probe, type Subject, withMembers } from "../probing/lab.ts";
 
 const PLACES = ["beach", "river", "field", "street"];
 const TIMES = ["morning", "evening", "midday"];

@@ -8,7 +8,7 @@ import {
 } from "../../../../test/fixtures/conformance/stub-lab.ts";
 import type { ByteRange, FilePart, JobQuestions } from "../probing/job-questions.ts";
 import { videoSpecifics } from "./video-specifics.ts";
-import type { Probe } from "../probing/probe.ts";
+import type { Probe } from "../probing/lab.ts";
 
 /** Makes an MP4 file of this length in seconds, with `shown` as its picture data. */
 function filmOf(seconds: number, shown: string): Buffer {

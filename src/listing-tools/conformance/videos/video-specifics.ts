@@ -3,9 +3,8 @@ import { floorToMicroUsd, formatExactUsd, formatUsd, type PicoUsd } from "../../
 import { type ProviderJob, readJob } from "../../../formats/index.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import { type FilePart, followJob, type JobQuestions } from "../probing/job-questions.ts";
-import type { Lab } from "../probing/lab.ts";
+import type { Lab, Probe } from "../probing/lab.ts";
 import { guardFinding, isServed } from "../probing/observation.ts";
-import type { Probe } from "../probing/probe.ts";
 import { readFilm } from "./film.ts";
 import { videoProbes, videoSeconds } from "./video-probes.ts";
 

@@ -14,7 +14,7 @@ import shared from "../playground.module.css";
 import { tokensPerSecond } from "./conversation.ts";
 import type { ChatAnswer, ToolResult, ToolCall } from "./chat-types.ts";
 import classes from "./chat.module.css";
-import { controlled } from "../../../ui/fields.ts";
+import { controlled, submitting } from "../../../ui/fields.ts";
 import { SmallButton } from "../../../ui/buttons.tsx";
 import { parseJson } from "../gateway.ts";
 
@@ -200,10 +200,9 @@ function ToolCalls(props: {
     <form
       className={classes.calls}
       aria-label="Tool calls"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onResults?.(calls.map(({ id }) => ({ callId: id, content: typed[id] ?? "" })));
-      }}
+      {...submitting(() =>
+        onResults?.(calls.map(({ id }) => ({ callId: id, content: typed[id] ?? "" }))),
+      )}
     >
       {calls.map(({ id, name, arguments: sent }) => (
         <div key={id}>
@@ -217,7 +216,6 @@ function ToolCalls(props: {
               label={`Result of ${name}`}
               placeholder="What the tool answers, as text or JSON"
               {...controlled(typed[id] ?? "", (text) => setTyped({ ...typed, [id]: text }))}
-              autosize
               minRows={1}
               maxRows={8}
             />
@@ -247,20 +245,12 @@ export function EditForm(props: {
   return (
     <form
       className={shared.grow}
-      onSubmit={(event) => {
-        event.preventDefault();
+      {...submitting(() => {
         props.onClose();
         props.onText(text);
-      }}
+      })}
     >
-      <Textarea
-        aria-label={props.label}
-        {...controlled(text, setText)}
-        autosize
-        minRows={2}
-        maxRows={16}
-        autoFocus
-      />
+      <Textarea aria-label={props.label} {...controlled(text, setText)} maxRows={16} autoFocus />
       <Group gap="xs" mt="xs" justify="flex-end">
         <SmallButton onClick={props.onClose}>Cancel</SmallButton>
         <Button size="xs" type="submit" disabled={text.trim() === "" || props.isBusy}>

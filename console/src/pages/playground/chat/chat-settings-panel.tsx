@@ -13,7 +13,7 @@ import { presentParameters } from "./chat-request.ts";
 import { StructureFields, type SettingsProps } from "./structure-fields.tsx";
 import { IconButton } from "../call-figures.tsx";
 import { SmallButton } from "../../../ui/buttons.tsx";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 const MODELS_MAX = 4;
 
@@ -46,8 +46,6 @@ export function ChatSettingsPanel({ models, settings, onChange }: SettingsProps)
         label="System prompt"
         placeholder="Instructions for the model"
         {...controlled(settings.system, (system) => onChange({ system }))}
-        autosize
-        minRows={2}
         maxRows={8}
       />
       <Parameters models={chosen} {...{ settings, onChange }} />

@@ -10,7 +10,7 @@ import {
 } from "lucide-react";
 
 import type { Model } from "../../../api/contract.ts";
-import { useMay, useSession } from "../../../api/use-session.ts";
+import { useMay, useSession } from "../../../api/use-answer.ts";
 import type { TabProps } from "../tab-props.ts";
 import shared from "../playground.module.css";
 import type { CodeCall } from "./code-dialog.tsx";
@@ -23,7 +23,7 @@ import { untakenBy } from "./read-attachment.ts";
 import { Thread } from "./thread.tsx";
 import { useChat, type Chat } from "./use-chat.ts";
 import { SmallButton } from "../../../ui/buttons.tsx";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 const CodeDialog = lazy(() => import("./code-dialog.tsx"));
 const HistoryDrawer = lazy(() => import("./history-drawer.tsx"));

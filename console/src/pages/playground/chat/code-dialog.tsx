@@ -1,7 +1,7 @@
 import { Modal, Stack } from "@mantine/core";
 import { useState } from "react";
 
-import { useSession } from "../../../api/use-session.ts";
+import { useSession } from "../../../api/use-answer.ts";
 import { CallSnippets, KEY_NOTE } from "../../../snippets/call-snippets.tsx";
 import { chatSnippets, type SnippetOf } from "../../../snippets/chat-snippets.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";

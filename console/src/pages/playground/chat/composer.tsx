@@ -5,9 +5,9 @@ import { useRef, useState, type KeyboardEvent } from "react";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
-import { controlled } from "../../../ui/fields.ts";
+import { controlled, submitting } from "../../../ui/fields.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 interface ComposerProps {
   readonly text: string;
@@ -64,13 +64,7 @@ export function Composer(props: ComposerProps) {
   }
 
   return (
-    <form
-      className={shared.composer}
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
+    <form className={shared.composer} {...submitting(send)}>
       <AttachedFiles
         attached={attached}
         onRemove={(at) => setAttached(attached.filter((_each, index) => index !== at))}
@@ -81,8 +75,6 @@ export function Composer(props: ComposerProps) {
         placeholder="Write a message"
         {...controlled(text, onText)}
         onKeyDown={onKeyDown}
-        autosize
-        minRows={2}
         maxRows={8}
         variant="unstyled"
         error={

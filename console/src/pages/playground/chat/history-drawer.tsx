@@ -5,7 +5,7 @@ import { KeptList } from "../kept-list.tsx";
 import { useShelf } from "../browser-store.ts";
 import type { Conversation } from "./chat-types.ts";
 import { conversations } from "./use-chat.ts";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 export default function HistoryDrawer(props: {
   readonly orgId: string;

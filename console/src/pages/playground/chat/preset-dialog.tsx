@@ -1,12 +1,12 @@
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 
 import { BrowserShelf, newId, useShelf, type Kept } from "../browser-store.ts";
 import { KeptList } from "../kept-list.tsx";
 import shared from "../playground.module.css";
-import { controlled } from "../../../ui/fields.ts";
+import { controlled, submitting } from "../../../ui/fields.ts";
 import type { ChatSettings } from "./chat-types.ts";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 const PRESETS_MAX = 50;
 const NAME_CHARS_MAX = 60;
@@ -29,8 +29,7 @@ export default function PresetDialog(props: {
   const [typed, setTyped] = useState("");
   const name = typed.trim();
 
-  function save(event: FormEvent): void {
-    event.preventDefault();
+  function save(): void {
     const id = records.find((each) => each.name === name)?.id ?? newId();
     keep({ id, orgId, updatedAtMs: Date.now(), name, settings });
     setTyped("");
@@ -39,7 +38,7 @@ export default function PresetDialog(props: {
   return (
     <Modal opened onClose={props.onClose} title="Presets" size="lg">
       <Stack gap="md">
-        <form onSubmit={save}>
+        <form {...submitting(save)}>
           <Group align="flex-end" gap="xs">
             <TextInput
               className={shared.grow}

@@ -9,7 +9,7 @@ import classes from "./chat.module.css";
 import type { ChatSettings } from "./chat-types.ts";
 import { canReasonOff, readSchema, readTools, routingBody, takes } from "./chat-request.ts";
 import { SmallButton } from "../../../ui/buttons.tsx";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 const RoutingFields = lazy(() => import("./routing-fields.tsx"));
 
@@ -112,7 +112,6 @@ function JsonField(props: {
         spellCheck={false}
         {...controlled(value, props.onChange)}
         error={problem}
-        autosize
         minRows={3}
         maxRows={14}
       />

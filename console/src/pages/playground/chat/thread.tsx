@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, memo, useState } from "react";
 import { Pencil } from "lucide-react";
 
 import type { Model } from "../../../api/contract.ts";
-import { useMay } from "../../../api/use-session.ts";
+import { useMay } from "../../../api/use-answer.ts";
 import kit from "../../../ui/kit.module.css";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
@@ -11,7 +11,7 @@ import type { ChatAnswer, Turn } from "./chat-types.ts";
 import type { Chat } from "./use-chat.ts";
 import { AnswerCard, type AnswerActions, EditForm, IconAction } from "./answer-card.tsx";
 import { FilePreview } from "./composer.tsx";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 /** Distance from the end, in pixels, within which the thread scrolls along with new text. */
 const NEAR_PX = 80;

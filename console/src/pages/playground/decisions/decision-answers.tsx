@@ -4,7 +4,7 @@ import { column } from "../../../ui/columns.tsx";
 import { CodeBlock } from "../../../ui/code-block.tsx";
 import { formatCount, formatShare } from "../../../ui/format.ts";
 import { DataTable } from "../../../ui/data-table.tsx";
-import { Panel } from "../../../ui/panel.tsx";
+import { Panel } from "../../../ui/page.tsx";
 import { CallFigures } from "../call-figures.tsx";
 import { member, text, type JsonAnswer } from "../gateway.ts";
 import classes from "../playground.module.css";

@@ -9,14 +9,14 @@ import {
   TextInput,
 } from "@mantine/core";
 import { Play, Plus, X } from "lucide-react";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 
-import { useMay } from "../../../api/use-session.ts";
+import { useMay } from "../../../api/use-answer.ts";
 import { newId } from "../browser-store.ts";
 import { IconButton } from "../call-figures.tsx";
-import { controlled, checkable } from "../../../ui/fields.ts";
+import { controlled, checkable, submitting } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
-import { Panel } from "../../../ui/panel.tsx";
+import { Panel } from "../../../ui/page.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import { MediaCode } from "../media-code.tsx";
@@ -61,8 +61,7 @@ export default function DecisionsTab(props: TabProps) {
     setProblem("message" in made ? made : undefined);
     return "message" in made ? undefined : made.body;
   }
-  async function ask(event: FormEvent): Promise<void> {
-    event.preventDefault();
+  async function ask(): Promise<void> {
     const body = checkedBody();
     if (body === undefined) return;
     setBusy(true);
@@ -78,7 +77,7 @@ export default function DecisionsTab(props: TabProps) {
   }
 
   return (
-    <form className={classes.main} onSubmit={(event) => void ask(event)} noValidate>
+    <form className={classes.main} {...submitting(ask)} noValidate>
       <div className={classes.halves}>
         <Panel title="State">
           <Stack gap="md">
@@ -98,7 +97,6 @@ export default function DecisionsTab(props: TabProps) {
               error={problem?.field === "state" ? problem.message : undefined}
               className={draft.isJsonState ? classes.mono : undefined}
               spellCheck={!draft.isJsonState}
-              autosize
               minRows={8}
               maxRows={24}
             />
@@ -223,8 +221,6 @@ function QuestionFields(props: {
           }
           {...controlled(question.labels, (labels) => onChange({ labels }))}
           error={problem?.field === "labels" ? problem.message : undefined}
-          autosize
-          minRows={2}
           maxRows={10}
         />
       ) : null}

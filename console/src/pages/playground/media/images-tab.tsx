@@ -1,6 +1,6 @@
 import { Skeleton, Stack, Text } from "@mantine/core";
 
-import { useSession } from "../../../api/use-session.ts";
+import { useSession } from "../../../api/use-answer.ts";
 import { DownloadLink } from "../../../ui/buttons.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { CallFigures } from "../call-figures.tsx";
@@ -10,7 +10,7 @@ import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { readPictures, type Picture } from "./media-answer.ts";
 import { MediaForm } from "./media-form.tsx";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 /** Parameters without a field, because the tab needs whole answers that contain the images. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);

@@ -1,14 +1,14 @@
 import { Button, Group, Textarea, Stack } from "@mantine/core";
 import { Sparkles, Square } from "lucide-react";
-import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 
 import type { Model } from "../../../api/contract.ts";
-import { useMay } from "../../../api/use-session.ts";
+import { useMay } from "../../../api/use-answer.ts";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { MediaCode } from "../media-code.tsx";
 import { usePickedModel, type TabProps, useFreshBalance } from "../tab-props.ts";
 import classes from "../playground.module.css";
-import { controlled } from "../../../ui/fields.ts";
+import { controlled, submitting } from "../../../ui/fields.ts";
 import { ModelField } from "../model-picker.tsx";
 import type { ParameterValues } from "../chat/chat-types.ts";
 import { ParameterField, withValue } from "../parameter-field.tsx";
@@ -51,8 +51,7 @@ export function MediaForm(props: {
     prompt: text,
     ...declaredValues(model, values),
   });
-  async function send(event: FormEvent): Promise<void> {
-    event.preventDefault();
+  async function send(): Promise<void> {
     const { signal } = (abort.current = new AbortController());
     const call = { body: bodyOf(prompt), modelName: model.name, signal };
     setRunning(call);
@@ -70,16 +69,11 @@ export function MediaForm(props: {
   return (
     <div className={classes.split}>
       <section className={classes.main} aria-label={props.title}>
-        <form
-          className={`${classes.composer} ${classes.pinned}`}
-          onSubmit={(event) => void send(event)}
-        >
+        <form className={`${classes.composer} ${classes.pinned}`} {...submitting(send)}>
           <Textarea
             label="Prompt"
             placeholder={placeholder}
             {...controlled(prompt, setPrompt)}
-            autosize
-            minRows={2}
             maxRows={8}
             required
             withAsterisk={false}

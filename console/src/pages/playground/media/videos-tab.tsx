@@ -1,7 +1,7 @@
 import { Group, Progress, Stack, Text } from "@mantine/core";
 import { Trash2 } from "lucide-react";
 
-import { useSession } from "../../../api/use-session.ts";
+import { useSession } from "../../../api/use-answer.ts";
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { Copyable } from "../../../ui/copyable.tsx";
 import { DownloadLink } from "../../../ui/buttons.tsx";
@@ -14,7 +14,7 @@ import classes from "../playground.module.css";
 import { MediaForm } from "./media-form.tsx";
 import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./media-answer.ts";
-import { Note } from "../../../ui/note.tsx";
+import { Note } from "../../../ui/page.tsx";
 
 export default function VideosTab(props: TabProps) {
   const { jobs, make, forget } = useVideos(useSession().org?.org_id ?? "");
