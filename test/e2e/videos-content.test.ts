@@ -253,6 +253,13 @@ describe("a provider's answer other than a file", () => {
     },
   );
 
+  test("may be a video that is too long, of which the error does not say that it is no video", async () => {
+    const headers = { "content-type": "video/mp4", "content-length": FILE_BYTES_MAX + 1 };
+    fixture.host.last.content = (_request, r) => void r.writeHead(200, headers).write("a");
+    const message = "sent no video file that can be passed on";
+    expectRefusal(await content(), { status: 502, code: "upstream_error", message });
+  });
+
   test("may be a redirect to its files, which is followed without the provider key", async () => {
     const files = await VideoHost.start();
     try {

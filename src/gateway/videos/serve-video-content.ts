@@ -172,6 +172,6 @@ function refusedElsewhere(upstreamStatus: number): Refusal {
 }
 
 function unusableFile(upstreamStatus: number): Refusal {
-  const message = "the provider sent a file that is not a video; try again later";
+  const message = "the provider sent no video file that can be passed on; try again later";
   return refusal("upstream_error", message, { status: 502, origin: "upstream", upstreamStatus });
 }

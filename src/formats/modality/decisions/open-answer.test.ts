@@ -216,6 +216,8 @@ describe("an answer to GLiNER questions", () => {
     ["a single label for a top_k question becomes a list", best, { best: "c" }, ["c"]],
     ["a yes is true", spam, { spam: "yes" }, true],
     ["a no with a confidence is false", spam, { spam: { label: "no", confidence: 1 } }, false],
+    ["a JSON true is true", spam, { spam: true }, true],
+    ["a JSON false with a confidence is false", spam, { spam: { value: false, score: 1 } }, false],
     ["a question named usage is answered", asked("usage"), { result: { usage: "low" } }, "low"],
     ["a question named error is answered", error, { error: "no" }, "no"],
     ["a typed answer is passed on", people, { answers: { people: typed } }, typed.value],

@@ -176,21 +176,34 @@ function parseBox({ top, bottom, left, right }: Fields): Fields | undefined {
   return Object.values(sides).every(Number.isFinite) ? sides : undefined;
 }
 
+/** The answers to a `boolean`: its fixed labels, or the JSON value that the client asked for. */
+const VERDICTS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  ["yes", true],
+  ["no", false],
+  [true, true],
+  [false, false],
+]);
+
 function classValue(question: Fields, answer: unknown): unknown {
-  const isBoolean = question["type"] === "boolean";
-  const offered = isBoolean ? ["yes", "no"] : readLabels(question);
+  const best: unknown = Array.isArray(answer) ? answer[0] : answer;
+  if (question["type"] === "boolean") return VERDICTS.get(readChosen(best));
+  const offered = readLabels(question);
   const labels = offered && new Set(offered);
   if (question["multi_label"] === true || Number(question["top_k"]) > 1) {
     const found = (Array.isArray(answer) ? answer : [answer]).map((each) => labelIn(each, labels));
     return found.includes(undefined) ? undefined : found;
   }
-  const label = labelIn(Array.isArray(answer) ? answer[0] : answer, labels);
-  return isBoolean && label !== undefined ? label === "yes" : label;
+  return labelIn(best, labels);
 }
 
 function labelIn(answer: unknown, labels: ReadonlySet<string> | undefined): string | undefined {
+  return offeredLabel(readChosen(answer), labels);
+}
+
+/** Reads an answer that stands alone or, with a confidence beside it, in an object. */
+function readChosen(answer: unknown): unknown {
   const fields = asObject(answer);
-  return offeredLabel(fields === undefined ? answer : first(fields, "label", "value"), labels);
+  return fields === undefined ? answer : first(fields, "label", "value");
 }
 
 /** Keeps only the question's labels: the object may answer other questions of the kind as well. */

@@ -190,6 +190,19 @@ describe("usage", () => {
     expect([declared.usage, declared.declaredUsage?.completion]).toEqual([undefined, 700]);
   });
 
+  test("that is declared by quality counts a quality that was sent as a number", () => {
+    const quality = { type: "enum", values: ["1", "2"], default: "1" } as const;
+    const listing = imageListing(
+      { ...PARAMETERS, quality },
+      { imageTokens: [{ quality: "2", tokens: 900 }, { tokens: 100 }] },
+    );
+    for (const asked of [2, "2"]) {
+      const bridge = openBridge({ members: { quality: asked }, listing });
+      playImages(bridge, [buildAnswer([PNG])]);
+      expect(bridge.declaredUsage?.completion).toBe(900);
+    }
+  });
+
   test("has the provider's own cost as an exact decimal, and no tokens derived from it", () => {
     const answer = (usage: string): string => `{"data":[{"b64_json":"${PNG}"}],"usage":{${usage}}}`;
     for (const [usage, cost] of [

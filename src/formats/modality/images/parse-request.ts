@@ -61,9 +61,12 @@ export class ParsedImageRequest extends ParsedBody implements CallRequest {
     return this.readText("output_format");
   }
 
+  /** Reads a number as its text, because a listing's value `2` may be sent as either. */
   readText(name: string): string {
     const node = this.fields.get(name);
-    return node === undefined || !this.doc.isString(node) ? "" : this.doc.text(node);
+    if (node === undefined) return "";
+    if (this.doc.kind(node) === NUMBER_KIND) return String(this.doc.number(node));
+    return this.doc.isString(node) ? this.doc.text(node) : "";
   }
 }
 
