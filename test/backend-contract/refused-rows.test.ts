@@ -137,6 +137,18 @@ test("the reason of a refusal is stored for its organization only", async () => 
   expect(await recordStore.refusedFor(other.orgId, fromMs)).toEqual([]);
 });
 
+test("a request that was refused after a wait has the time at which it came, as in the list of requests", async () => {
+  const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const cameAtMs = lastMinuteMs();
+  const refused = { ...refusal(owner, cameAtMs), createdAtMs: cameAtMs + 5_000 };
+  ledger.recordRefused(refused);
+  await expect
+    .poll(() => backend.recordStore.generation(owner.orgId, refused.requestId), PATIENCE)
+    .toMatchObject({ outcome: "refused", createdAtMs: cameAtMs });
+  const listed = await backend.usageReports.request(owner.orgId, refused.requestId);
+  expect(listed?.request.createdAtMs).toBe(cameAtMs);
+});
+
 test("caps of a key that are 80% used or held are reported, each with its period", async () => {
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   await backend.query(

@@ -1,7 +1,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { OWN_KEY_PINS } from "../../src/catalog/deployment-copy.ts";
-import { type AttemptId, type ModelId, createRequestId } from "../../src/kernel/core/ids.ts";
+import {
+  type AttemptId,
+  createRequestId,
+  type ModelId,
+  type ProviderId,
+} from "../../src/kernel/core/ids.ts";
 import { type Usage, ZERO_USAGE } from "../../src/kernel/core/usage.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
@@ -69,6 +74,15 @@ describe("tokens by the size of the request", () => {
     expect(ofOne).toMatchObject([{ modelId, usage: { prompt: 4 } }]);
   });
 
+  test("are summed separately for each provider of a model", async () => {
+    const providerId = "beta-ai" as ProviderId;
+    const range = await orgThatUsed({ usage: used(1), providerId }, { usage: used(2) });
+    expect(await backend.usageReports.tokensBySize(range, NO_BOUNDS)).toMatchObject([
+      { providerId: "acme-ai", usage: { prompt: 2 } },
+      { providerId: "beta-ai", usage: { prompt: 1 } },
+    ]);
+  });
+
   test("are summed separately for a customer's own provider key, and include one-hour cache writes", async () => {
     const pricePinId = `${OWN_KEY_PINS}0123456789abcdef`;
     await pinPrices(backend, { pinId: pricePinId });
@@ -97,6 +111,12 @@ describe("tokens by the size of the request", () => {
 });
 
 /** Each closing in these tests debits one micro-dollar. */
-const ONE = { modelId: "acme/small", isOwnKey: false, attempts: 1, debitMicroUsd: microUsd(1n) };
+const ONE = {
+  modelId: "acme/small",
+  providerId: "acme-ai",
+  isOwnKey: false,
+  attempts: 1,
+  debitMicroUsd: microUsd(1n),
+};
 
 const NO_BOUNDS = { promptTokens: [], totalTokens: [] };

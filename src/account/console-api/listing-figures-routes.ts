@@ -93,7 +93,7 @@ function hasHistory({ model, provider }: ListingQuery): boolean {
 
 type Figures = Omit<FiguresAt, "at">;
 
-function presentListings(
+export function presentListings(
   days: readonly ListingSums[],
   of: {
     readonly hours: readonly ListingSums[];
@@ -106,13 +106,15 @@ function presentListings(
   const at = (sums: readonly ListingSums[]): FiguresAt[] =>
     of.hasHistory ? sums.map((each) => ({ at: instant(each.fromMs), ...shown([each]) })) : [];
   const hoursByListing = groupSums(of.hours, toListingKey);
+  const allCalls = countCalls(days);
   return [...groupSums(days, toListingKey)].map(([key, ofListing]) => {
     const [{ providerId, modelId }] = ofListing as readonly [ListingSums];
+    const calls = countCalls(ofListing);
     return {
       provider: providerId,
       model: modelId,
-      calls: of.isRounded ? null : computeFigures(ofListing).calls,
-      share_of_calls: computeShare(ofListing, days, of.isRounded),
+      calls: of.isRounded ? null : calls,
+      share_of_calls: presentShare(calls / allCalls, of.isRounded),
       ...shown(ofListing),
       days: at(ofListing),
       hours: at(hoursByListing.get(key) ?? []),
@@ -120,12 +122,11 @@ function presentListings(
   });
 }
 
-function computeShare(
-  some: readonly ListingSums[],
-  all: readonly ListingSums[],
-  isRounded: boolean,
-): number {
-  const share = computeFigures(some).calls / computeFigures(all).calls;
+function countCalls(sums: readonly ListingSums[]): number {
+  return sums.reduce((calls, { succeeded, failed }) => calls + succeeded + failed, 0);
+}
+
+function presentShare(share: number, isRounded: boolean): number {
   return isRounded ? (floorToPercent(share) ?? 0) : share;
 }
 
@@ -133,9 +134,10 @@ function presentProviders(
   days: readonly ListingSums[],
   { isRounded }: { readonly isRounded: boolean },
 ): ProviderFigures[] {
+  const allCalls = countCalls(days);
   return [...groupSums(days, ({ providerId }) => providerId)].map(([provider, sums]) => ({
     provider,
-    share_of_calls: computeShare(sums, days, isRounded),
+    share_of_calls: presentShare(countCalls(sums) / allCalls, isRounded),
     ...(isRounded ? computeRounded : computeExact)(sums),
   }));
 }

@@ -65,7 +65,7 @@ function group(name: string, usage: Usage, debit = 5n): UsageReport["groups"][nu
 
 function sized(modelId: string, usage: Usage, at: Partial<SizedTokens> = {}): SizedTokens {
   const none = { promptAbove: 0, totalAbove: 0, isOwnKey: false, attempts: 1 };
-  return { modelId, ...none, debitMicroUsd: microUsd(7n), usage, ...at };
+  return { modelId, providerId: "acme", ...none, debitMicroUsd: microUsd(7n), usage, ...at };
 }
 
 const TIERED = sheet(1_000_000n, 2_000_000n, [

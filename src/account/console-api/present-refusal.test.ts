@@ -30,3 +30,21 @@ test.each([
     expect(explanation.slice(-advice.length)).toBe(advice);
   },
 );
+
+test.each(["/v1/images/generations", "/images/generations"])(
+  "the refusal of a request to %s for lack of credit advises fewer images, not fewer output tokens",
+  (route) => {
+    const reason = {
+      status: 429,
+      limit_kind: "spend",
+      limit_scope: "org",
+      needed_usd: "1.000000",
+      available_usd: "0.500000",
+      in_flight_usd: "0.000000",
+      retryable: false,
+    } as const;
+    const refused = { errorClass: "insufficient_quota", reason } as const;
+    const { explanation } = presentRefusal({ ...REQUEST, route }, refused);
+    expect(explanation).toMatch(/ask for fewer or smaller images\.$/);
+  },
+);

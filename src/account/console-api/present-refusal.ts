@@ -92,6 +92,7 @@ function nameLess(route: string): string {
 
 const LESS: Readonly<Record<string, string>> = {
   "/v1/images/generations": "fewer or smaller images",
+  "/images/generations": "fewer or smaller images",
   "/v1/videos": "a shorter or smaller video",
   "/v1/decisions": "fewer questions",
 };

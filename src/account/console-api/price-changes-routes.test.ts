@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 
 import type { Catalog, Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
-import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
+import type { ModelId, OrgId, ProviderId } from "../../kernel/core/ids.ts";
 import { ZERO_MICRO_USD } from "../../kernel/core/money.ts";
 import { ZERO_USAGE } from "../../kernel/core/usage.ts";
 import type { SizedTokens } from "../../gateway/records/tokens-by-size.ts";
-import { changeBounds, comingChanges, priceNotice } from "./price-changes-routes.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { changeBounds, comingChanges, priceNotice, readNotices } from "./price-changes-routes.ts";
 
 const NOW_MS = Date.parse("2026-11-23T12:00:00Z");
 const DAY_MS = 86_400_000;
@@ -51,7 +52,8 @@ const USED = { ...ZERO_USAGE, prompt: 100, completion: 7 };
 function sized(promptAbove: number, prompt: number, isOwnKey = false): SizedTokens {
   const usage = { ...ZERO_USAGE, prompt };
   const counted = { attempts: 1, debitMicroUsd: ZERO_MICRO_USD, usage };
-  return { modelId: "small", isOwnKey, promptAbove, totalAbove: 0, ...counted };
+  const listing = { modelId: "small", providerId: "acme" };
+  return { ...listing, isOwnKey, promptAbove, totalAbove: 0, ...counted };
 }
 
 test("only the next change of sale prices is announced, and a change of purchase prices is skipped", () => {
@@ -104,6 +106,26 @@ test("tiered prices apply by each prompt's size, or give a lower bound if the si
     cost_new_usd: "0.002700",
     is_at_least: true,
   });
+});
+
+test("a price notice leaves out requests with an own key and those of other providers of the model", async () => {
+  const changes = comingChanges(catalogOf([OLD, sheet(2_000_000n, 2_000_000n)]), NOW_MS);
+  const figures = { requests: 2, usage: { ...ZERO_USAGE, prompt: 700 } };
+  const groups = { model: ["small"], provider: ["acme", "beta"] };
+  const reports = {
+    report: (_filter: object, by: keyof typeof groups) =>
+      Promise.resolve({ groups: groups[by].map((group) => ({ group, figures })) }),
+    tokensBySize: () =>
+      Promise.resolve([
+        sized(0, 100),
+        sized(0, 600, true),
+        { ...sized(0, 5_000), providerId: "beta" },
+      ]),
+  };
+  const deps = { reports, clock: { nowMs: () => NOW_MS } } as unknown as ConsoleDeps;
+  expect(await readNotices(deps, "org" as OrgId, changes)).toMatchObject([
+    { requests: 2, cost_old_usd: "0.000100", cost_new_usd: "0.000200", is_at_least: false },
+  ]);
 });
 
 test.each<[string, PriceSheet, PriceSheet, boolean]>([

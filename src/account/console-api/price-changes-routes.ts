@@ -55,8 +55,8 @@ export function priceChangeHandlers(
 }
 
 /** Runs its queries one after another, since the gate counts the request as one query. */
-async function readNotices(
-  { reports, clock }: ConsoleDeps,
+export async function readNotices(
+  { reports, clock }: Pick<ConsoleDeps, "reports" | "clock">,
   orgId: OrgId,
   changes: readonly ComingChange[],
 ): Promise<PriceNotice[]> {
@@ -72,13 +72,10 @@ async function readNotices(
   for (const change of used.slice(0, NOTICES_MAX)) {
     const { modelId, providerId } = change.listing;
     const providers = await reports.report({ ...range, modelIds: [modelId] }, "provider");
-    const served = providers.groups.filter(({ group }) => group !== "none");
-    const figures = served.find(({ group }) => group === providerId)?.figures;
+    const figures = providers.groups.find(({ group }) => group === providerId)?.figures;
     if (figures === undefined) continue;
-    // Prompt sizes are known by model only, so they are used if no other provider served the model.
-    const isAlone = served.length === 1;
     const { requests, usage } = figures;
-    const own = isAlone ? sized?.filter((each) => each.modelId === modelId) : undefined;
+    const own = sized?.filter((each) => each.modelId === modelId && each.providerId === providerId);
     notices.push(priceNotice(change, { requests, usage, sized: own }, bounds));
   }
   return notices;

@@ -42,8 +42,8 @@ export class RequestLog {
   }
 
   answered(exchange: Exchange, request: AnsweredRequest): void {
-    const { unreachedProviders: unreached } = exchange;
-    const failed = exchange.refusal !== undefined || exchange.gone || unreached.length > 0;
+    const { unreachedProviders: unreached, hasBroken, gone } = exchange;
+    const failed = exchange.refusal !== undefined || gone || hasBroken || unreached.length > 0;
     // Served requests are logged at `debug` only, because the ledger records them already.
     if (!this.#log.isLevelEnabled(failed ? "info" : "debug")) return;
     const line = {
@@ -58,7 +58,8 @@ export class RequestLog {
       error: exchange.refusal?.class,
       origin: exchange.refusal?.origin,
       unreached: unreached.length > 0 ? unreached : undefined,
-      client_gone: exchange.gone ? true : undefined,
+      client_gone: gone ? true : undefined,
+      broke_off: hasBroken ? true : undefined,
     };
     if (failed) this.#log.info(line, "request");
     else this.#log.debug(line, "request");

@@ -20,7 +20,6 @@ import {
 } from "../../kernel/index.ts";
 import {
   type Balance,
-  journalColumns,
   type MonthSpend,
   type PeriodSpend,
   readCreatedAt,
@@ -115,14 +114,12 @@ export class PostgresRecordStore implements SpendReads {
     const found = await readRecorded((text) => this.#read<Row>(text, [orgId, requestId]));
     if (found === undefined) return undefined;
     const { row, attempts, refused } = found;
-    const common = { requestId, ...requestColumns.read(row), attempts };
-    if (refused !== undefined) {
-      const createdAtMs = journalColumns.createdAtMs.read(row);
-      return { ...common, createdAtMs, outcome: "refused", refused };
-    }
+    const createdAtMs = readCreatedAt(requestId);
+    const common = { requestId, createdAtMs, ...requestColumns.read(row), attempts };
+    if (refused !== undefined) return { ...common, outcome: "refused", refused };
     const open = attempts.find((attempt) => attempt.outcome === "in_flight");
     const outcome = (open ?? attempts.at(-1))?.outcome ?? "in_flight";
-    return { ...common, createdAtMs: readCreatedAt(requestId), outcome };
+    return { ...common, outcome };
   }
 
   /** A client waits for the result, so a slow query counts as a store fault. */

@@ -113,7 +113,7 @@ export const groupColumns = columns({
 export type UsageGroup = RecordOf<typeof groupColumns>;
 
 const REFUSED_SQL = `
-  select ${requestColumns.sql}, ${refusedColumns.sql}, created_at from refused_request
+  select ${requestColumns.sql}, ${refusedColumns.sql} from refused_request
   where org_id = $1 and request_id = $2::uuid`;
 
 const PRICED_ATTEMPTS_SQL = `

@@ -6,6 +6,7 @@ import { sizedTokens } from "./tokens-by-size.ts";
 test("token sums by size are undefined, not partial, if there are more attempts than are read", () => {
   const row = {
     model_id: "a",
+    provider_id: "acme",
     prompt_above: 0,
     total_above: 0,
     is_own_key: false,

@@ -39,7 +39,7 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
   const { orgId, fromMs, toMs, modelId = null } = filter;
   const sql = `
   with counted as materialized (
-    select model_id, starts_with(price_pin_id, $8) as is_own_key, debit,
+    select model_id, provider_id, starts_with(price_pin_id, $8) as is_own_key, debit,
       ${hourUsageColumns.sql},
       prompt + cached_prompt + cache_write as prompts,
       prompt + cached_prompt + cache_write + completion + internal_reasoning as total
@@ -49,11 +49,11 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
       and ($9::text is null or model_id = $9)
     limit $5
   )
-  select model_id, is_own_key, width_bucket(prompts, $6::bigint[]) as prompt_above,
+  select model_id, provider_id, is_own_key, width_bucket(prompts, $6::bigint[]) as prompt_above,
     width_bucket(total, $7::bigint[]) as total_above, count(*) as attempts,
     (select count(*) from counted) as all_attempts,
     sum(debit)::bigint as debit, ${SUMMED_USAGE_SQL}
-  from counted group by 1, 2, 3, 4 order by 1, 2, 3, 4`;
+  from counted group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5`;
   const values = [
     orgId,
     requestIdFrom(fromMs),
@@ -82,6 +82,7 @@ export function sizedTokens(rows: readonly Row[]): readonly SizedTokens[] | unde
 const readColumns = columns({ all: count("all_attempts") });
 const sizedColumns = columns({
   modelId: text<string>("model_id"),
+  providerId: text<string>("provider_id"),
   isOwnKey: bool("is_own_key"),
   /** The number of bounds that the prompts of this group exceed. */
   promptAbove: integer("prompt_above"),
