@@ -379,7 +379,10 @@ test("a change log that was edited, signed with another key or filtered is refus
     { action: "key.disable", target: "key_3", after: {} },
   ] as const;
   const text = await exported(two);
-  expect(await readLostChanges(text, signer.publicKey)).toMatchObject({ kind: "read", changes: 2 });
+  for (const read of [text, text.replaceAll("\n", "\r\n")]) {
+    const outcome = await readLostChanges(read, signer.publicKey);
+    expect(outcome).toMatchObject({ kind: "read", changes: 2 });
+  }
   const another = generateKeyPairSync("ed25519").publicKey;
   for (const [refused, publicKey, problem] of [
     [text.replace("key_1", "key_2"), signer.publicKey, /^line 1: .*edited/],
