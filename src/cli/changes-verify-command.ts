@@ -1,5 +1,4 @@
 import { createReadStream, existsSync } from "node:fs";
-import { createInterface } from "node:readline";
 
 import type { Command } from "commander";
 
@@ -37,8 +36,7 @@ async function verify(context: CommandContext, file: string, flags: Flags): Prom
     throw new UsageFault("there is no key to compare with; name its PEM file with --public-key");
   }
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file`);
-  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
-  const { changes, seal, problems } = await checkChain(lines, publicKey);
+  const { changes, seal, problems } = await checkChain(readLines(file), publicKey);
   const ok = problems.length === 0;
   const of = seal === undefined ? "" : `, since ${seal.since}, exported ${seal.exported_at}`;
   return {
@@ -47,4 +45,18 @@ async function verify(context: CommandContext, file: string, flags: Flags): Prom
       ? `ok: ${changes} changes${of}`
       : problems.map(({ line: at, problem }) => `${file} line ${at}: ${problem}`).join("\n"),
   };
+}
+
+/** Node's `readline` would also end a line at U+2028 or U+2029, which JSON texts may contain. */
+async function* readLines(file: string): AsyncGenerator<string> {
+  let line = "";
+  for await (const piece of createReadStream(file, "utf8") as AsyncIterable<string>) {
+    const [end = "", ...others] = piece.split("\n");
+    line += end;
+    for (const other of others) {
+      yield line;
+      line = other;
+    }
+  }
+  if (line !== "") yield line;
 }

@@ -204,10 +204,21 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
     return { kind: "unreadable", problem: "it is a part; export without --org and --action" };
   }
   const closings = new Map<string, AccessClosing | undefined>();
+  const rotations = new Map<string, string>();
   for (const line of lines.slice(0, changes)) {
     // The cast is safe: `checkChain` has proved that an export wrote this line.
     const [subject, closing] = readChange(JSON.parse(line) as ExportedChange) ?? [];
-    if (subject !== undefined) closings.set(subject, closing);
+    if (subject === undefined) continue;
+    if (closing?.kind === "key_secret") {
+      // A key keeps one old secret: this rotation ended the one that the rotation before had kept.
+      const former = rotations.get(closing.id);
+      const replaced = former === undefined ? undefined : closings.get(former);
+      if (former !== undefined && replaced?.kind === "key_secret") {
+        closings.set(former, { ...replaced, until_at: null });
+      }
+      rotations.set(closing.id, subject);
+    }
+    closings.set(subject, closing);
   }
   const found = [...closings.values()].filter((closing) => closing !== undefined);
   return { kind: "read", closings: found, changes, sinceMs: Date.parse(seal.since) };

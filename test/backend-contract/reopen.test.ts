@@ -273,7 +273,7 @@ test("access is closed again only once, to the lower of two caps and with the en
 });
 
 test("a key rotated in the lost time expires when its old secret would have", async () => {
-  const [leaked, graced] = [await newOrg(), await newOrg()];
+  const [leaked, graced, twice] = [await newOrg(), await newOrg(), await newOrg()];
   const [kept, before] = [await newOrg(), await newOrg()];
   const atMs = Date.now();
   const rotated = ({ keyId }: typeof leaked, until: string | null, ms = atMs): Made => {
@@ -291,17 +291,21 @@ test("a key rotated in the lost time expires when its old secret would have", as
     rotated(graced, "2999-01-01T00:00:00.000Z"),
     rotated(kept, null),
     rotated(before, null, Date.UTC(2025, 0, 1)),
+    // The second rotation ended the first secret, which the restored books have again.
+    rotated(twice, "2999-01-01T00:00:00.000Z"),
+    rotated(twice, "2999-01-02T00:00:00.000Z", atMs + 1),
   ];
-  expect(await reopenWith(changes)).toMatchObject({ keysDisabled: 2 });
+  expect(await reopenWith(changes)).toMatchObject({ keysDisabled: 3 });
   const ends = async ({ keyId }: typeof leaked): Promise<unknown> => {
     const sql = "select case when expires_at <= now() then 'ended' else expires_at::text end as is";
     return (await backend.query(`${sql} from api_key where key_id = $1`, [keyId]))[0]?.["is"];
   };
-  expect(await Promise.all([leaked, graced, kept, before].map(ends))).toEqual([
+  expect(await Promise.all([leaked, graced, kept, before, twice].map(ends))).toEqual([
     "ended",
     expect.stringMatching(/^2999-01-01/),
     null,
     null,
+    "ended",
   ]);
   expect(await reopenWith(changes)).toMatchObject({ keysDisabled: 0 });
 });
@@ -379,7 +383,10 @@ test("a change log that was edited, signed with another key or filtered is refus
     { action: "key.disable", target: "key_3", after: {} },
   ] as const;
   const text = await exported(two);
-  expect(await readLostChanges(text, signer.publicKey)).toMatchObject({ kind: "read", changes: 2 });
+  for (const read of [text, text.replaceAll("\n", "\r\n")]) {
+    const outcome = await readLostChanges(read, signer.publicKey);
+    expect(outcome).toMatchObject({ kind: "read", changes: 2 });
+  }
   const another = generateKeyPairSync("ed25519").publicKey;
   for (const [refused, publicKey, problem] of [
     [text.replace("key_1", "key_2"), signer.publicKey, /^line 1: .*edited/],

@@ -56,6 +56,12 @@ describe("an export of the change log", () => {
     });
   });
 
+  test("passes the check if its lines end with CR and LF, and with no other character added", async () => {
+    const lines = (await exported(3)).map((line) => `${line}\r`);
+    expect(await wrongLines(lines)).toEqual([]);
+    expect(await wrongLines(lines.with(1, `${lines[1] ?? ""}\r`))).toContain(2);
+  });
+
   test("passes the check if it contains no changes", async () => {
     expect(await wrongLines(await exported(0))).toEqual([]);
   });

@@ -115,7 +115,9 @@ export async function checkChain(
   const wrong = (problem: string): void => {
     if (problems.length < PROBLEMS_MAX) problems.push({ line, problem });
   };
-  for await (const text of lines) {
+  for await (const read of lines) {
+    // A copy of the file as text may end its lines with CR and LF.
+    const text = read.replace(/\r$/, "");
     line += 1;
     if (seal !== undefined) wrong("it comes after the seal, which is the last line");
     const sealEnd = SEAL_END.exec(text);

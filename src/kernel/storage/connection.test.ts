@@ -48,6 +48,21 @@ test("a session has the program's settings, and behind a pooler it has them from
   expect(await missingSettings(shared)).toEqual([]);
 });
 
+test("a server's limits on idle or long transactions do not end an audit, a report or an export", async () => {
+  const limits = { idle_in_transaction_session_timeout: "60000", transaction_timeout: "60000" };
+  const url = await databaseWith(limits);
+  const shared = ended(openSharedPool(url, silentLog));
+  const own = ended(openPool(url, silentLog));
+  const sql = Object.keys(limits).map((name) => `current_setting('${name}')`);
+  const shown = `select concat_ws(' ', ${sql.join()}) as is`;
+  expect((await shared.query(shown)).rows).toEqual([{ is: "1min 1min" }]);
+  expect(await missingSettings(shared)).toEqual(expect.arrayContaining(Object.keys(limits)));
+  expect((await own.query(shown)).rows).toEqual([{ is: "0 0" }]);
+  await settleRole(own);
+  const settled = ended(openSharedPool(url, silentLog));
+  expect((await settled.query(shown)).rows).toEqual([{ is: "0 0" }]);
+});
+
 test("instances that start together can all write the settings of their role", async () => {
   const url = await databaseOfTest();
   const pools = Array.from({ length: 4 }, () => ended(openSharedPool(url, silentLog)));

@@ -16,6 +16,8 @@ const OWN_SETTINGS: Readonly<Record<string, string>> = {
   default_transaction_isolation: "read committed",
   lock_timeout: "0",
   idle_session_timeout: "0",
+  // An audit's connections wait for each other with a snapshot open.
+  idle_in_transaction_session_timeout: "0",
   search_path: "public",
   row_security: "on",
   transform_null_equals: "off",
@@ -26,6 +28,9 @@ const OWN_SETTINGS: Readonly<Record<string, string>> = {
   bytea_output: "hex",
   extra_float_digits: "1",
 };
+
+/** Servers before PostgreSQL 17 refuse the name, and have no such limit. */
+const TRANSACTION_LIMIT = { transaction_timeout: "0" };
 
 /** A session of a host that vanished ends after a minute, and with it the locks that it holds. */
 const KEEP_ALIVE: Readonly<Record<string, string>> = {
@@ -59,6 +64,10 @@ export function settingsSql(limits: SessionLimits, of: "session" | "transaction"
   const calls = Object.entries(values).map(
     ([name, value]) => `set_config('${name}', '${value}', ${isLocal})`,
   );
+  for (const [name, value] of Object.entries(TRANSACTION_LIMIT)) {
+    calls.push(`case when current_setting('${name}', true) is not null
+      then set_config('${name}', '${value}', ${isLocal}) end`);
+  }
   return `select ${calls.join(", ")}, set_config('synchronous_commit', ${DURABLE_SQL}, ${isLocal})`;
 }
 
@@ -74,7 +83,7 @@ export async function settleRole(shared: Pool): Promise<void> {
 export async function missingSettings(shared: Pool): Promise<readonly string[]> {
   const { rows } = await shared.query<{ name: string }>(
     `select name from (values ${ROLE_VALUES}) as own (name, value)
-      where current_setting(name) is distinct from value`,
+      where current_setting(name, true) <> value`,
   );
   return rows.map(({ name }) => name);
 }
@@ -82,6 +91,7 @@ export async function missingSettings(shared: Pool): Promise<readonly string[]> 
 const ROLE_VALUES = [
   ...Object.entries({
     ...OWN_SETTINGS,
+    ...TRANSACTION_LIMIT,
     statement_timeout: `${POOL_STATEMENT_TIMEOUT_MS / 1_000}s`,
   }).map(([name, value]) => `('${name}', '${value}')`),
   `('synchronous_commit', ${DURABLE_SQL})`,
@@ -90,7 +100,8 @@ const ROLE_VALUES = [
 // The lock lets one instance after the other change the role: two changes at once would fail.
 const SETTLE_ROLE_SQL = `do $$ declare v_own record; begin
   perform pg_advisory_xact_lock(hashtext('tokenmarket role'));
-  for v_own in select * from (values ${ROLE_VALUES}) as own (name, value) loop
+  for v_own in select * from (values ${ROLE_VALUES}) as own (name, value)
+    where current_setting(name, true) is not null loop
     execute format('alter role %I in database %I set %I = %L', current_user, current_database(),
       v_own.name, v_own.value);
   end loop;
