@@ -114,17 +114,20 @@ describe("a key that lowers its own limits", () => {
     expect(listAt(await limitsOf(account), "scopes")[0]).toMatchObject({ rpm: 900 });
   });
 
-  test(`can change limits ${changesMax} times a minute, and so can all keys together; refused changes do not count`, async () => {
+  test(`can change limits ${changesMax} times a minute, and so can all keys together, as the refusal says; refused changes do not count`, async () => {
     const account = await gateway.account("5.00");
     await setLimit(account, { scope: "key", rpm: 0 });
     for (let n = 1; n <= changesMax; n += 1) await setLimit(account, { scope: "key", tpm: n });
     const refused = await setLimit(account, { scope: "key", tpm: 400_000 });
+    const most = `limited to ${changesMax} changes of limits per minute; retry in `;
+    expectRefusal(refused, { status: 429, code: "rate_limit", message: `this key is ${most}` });
     expect(refused.headers["x-tm-limit-id"]).toBe(`settings:${account.keyId}`);
     expect(await stored(account)).toMatchObject([{ tokensPerMinute: changesMax }]);
     // The changes of all keys of an organization count together.
     const sibling = { ...account, ...(await addKey(gateway.backend, account.orgId)) };
     const shared = await setLimit(sibling, { scope: "key", tpm: 400_000 });
-    expectRefusal(shared, { status: 429, code: "rate_limit", message: "the organization" });
+    const message = `the organization's keys together are ${most}`;
+    expectRefusal(shared, { status: 429, code: "rate_limit", message });
     expect(shared.headers["x-tm-limit-id"]).toBe(`settings-by-keys:${account.orgId}`);
   });
 });

@@ -48,3 +48,29 @@ test.each(["/v1/images/generations", "/images/generations"])(
     expect(explanation).toMatch(/ask for fewer or smaller images\.$/);
   },
 );
+
+test.each([
+  ["key:k1", "rpm", "requests per minute", "raise_limit"],
+  ["refusals:k1", "rpm", "refused requests per minute", null],
+  ["refusals:o1", "concurrency", "undecided requests at once", null],
+  ["settings:k1", "rpm", "changes of limits per minute", null],
+  ["settings-by-keys:o1", "rpm", "changes of limits per minute", null],
+] as const)(
+  "the refusal by the limit %s of kind %s names %s, and the action %s",
+  (limitId, kind, counted, action) => {
+    const reason = {
+      status: 429,
+      limit_kind: kind,
+      limit_scope: "key",
+      limit_id: limitId,
+      limit: 60,
+      retry_after: 5,
+      retryable: true,
+    } as const;
+    const refused = { errorClass: "rate_limit", reason } as const;
+    expect(presentRefusal({ ...REQUEST, route: "/v1/chat/completions" }, refused)).toMatchObject({
+      explanation: `This key was limited to 60 ${counted}. It could have been sent again 5 seconds later.`,
+      action,
+    });
+  },
+);

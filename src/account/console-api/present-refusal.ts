@@ -52,9 +52,10 @@ function explainReason(reason: Reason, asked: Asked, errorClass: string): Explai
     const explanation = `${describeModel(asked)} was not listed here, or no provider of it could be used. Choose a model ID from the models page.`;
     return { explanation, action: "choose_model", key_id: null };
   }
-  const limited = LIMITS[kind ?? ""];
+  const fixed = describeFixedLimit(reason);
+  const limited = fixed ?? LIMITS[kind ?? ""];
   if (limited === undefined || reason.limit === undefined) return undefined;
-  const isOwn = OWN_SCOPES.has(scope ?? "") && reason.limit_id?.startsWith("refusals:") !== true;
+  const isOwn = OWN_SCOPES.has(scope ?? "") && fixed === undefined;
   return {
     explanation: `${SCOPE_NAMES[scope ?? ""] ?? "This request"} was limited to ${formatCount(reason.limit)} ${limited}. ${describeUse(reason)}${describeRetry(reason)}`,
     action: isOwn ? "raise_limit" : null,
@@ -120,6 +121,13 @@ const LIMITS: Readonly<Record<string, string>> = {
   rps_queue: "requests per second, and its queue was full",
   concurrency: "concurrent requests",
 };
+
+/** What a limit counts that is on no page and that nobody can raise; undefined for others. */
+function describeFixedLimit({ limit_id: id = "", limit_kind: kind }: Reason): string | undefined {
+  if (id.startsWith("settings")) return "changes of limits per minute";
+  if (!id.startsWith("refusals:")) return undefined;
+  return kind === "concurrency" ? "undecided requests at once" : "refused requests per minute";
+}
 
 const SCOPE_NAMES: Readonly<Record<string, string>> = {
   org: "The organization",

@@ -11,8 +11,9 @@ import {
 } from "../../../test/support/recipe.ts";
 import { NO_ABUSE_MONITOR, type UsageEvent } from "../abuse/unusual-use.ts";
 import type { Principal } from "../accounts/principal.ts";
+import { ZERO_MICRO_USD } from "../../kernel/core/money.ts";
 import { refusal, refused } from "../../kernel/core/refusals.ts";
-import type { CloseRow, Ledger } from "../../ledger/ledger-store.ts";
+import type { CloseRow, Ledger, ReserveOutcome } from "../../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { chatOn } from "../../formats/modality/chat/index.ts";
 import { wires } from "../../formats/wire/wires.ts";
@@ -157,6 +158,24 @@ test("after the client left, nothing is held for or sent to the next candidate",
   await promisesOnly();
   expect(triedBy(running)).toEqual(["first"]);
   expect(rolled).toEqual([]);
+});
+
+test.each([
+  ["is counted when the next candidate is sent the call", "reserved", ["first|upstream_error"]],
+  ["is not counted if the ledger refuses the hold of the next candidate", "low_balance", []],
+] as const)("a failover %s", async (_what, kind, counted) => {
+  const none = { availableMicroUsd: ZERO_MICRO_USD, heldMicroUsd: ZERO_MICRO_USD };
+  const rolled: ReserveOutcome = kind === "reserved" ? { kind } : { kind, ...none };
+  const running = start({
+    change: ({ deps: { ledger } }) => ({
+      ledger: { ...ledger, roll: () => Promise.resolve(rolled) },
+    }),
+  });
+  await promisesOnly();
+  last(running).answer(500, "{}");
+  await promisesOnly();
+  expect([...running.deps.metrics.failovers.keys()]).toEqual(counted);
+  expect(triedBy(running)).toEqual(PROVIDERS.slice(0, 1 + counted.length));
 });
 
 describe("a call that fails is counted for its caller in the unusual use", () => {

@@ -166,8 +166,6 @@ async function attemptUntilServed<R extends CallRequest>(
     }
     ended.push(end);
     const { candidate } = next;
-    const cls = end.result.failure?.refusal.class;
-    if (cls !== undefined) ports.metrics.failedOver(held.candidate.step.deployment, cls);
     const { limits } = hold;
     const ordinal = ended.length + 1;
     const toHold = attemptToHold(ports, client, { call, limits, candidate, ordinal });
@@ -179,6 +177,8 @@ async function attemptUntilServed<R extends CallRequest>(
       leaveCircuit(ports, candidate);
       break;
     }
+    const cls = end.result.failure?.refusal.class;
+    if (cls !== undefined) ports.metrics.failedOver(held.candidate.step.deployment, cls);
     held = toHold;
   }
   hold.release(sumTokens(ended));

@@ -9,6 +9,7 @@ import {
   ERROR_BODY_BYTES_MAX,
   memoizeByObject,
   type OrgId,
+  type Refusal,
   refused,
   type Result,
   SETTINGS_REQUESTS_PER_MINUTE,
@@ -161,10 +162,20 @@ export async function claimKeySetting(
   const { orgId, keyId } = principal;
   const id = `settings:${keyId}`;
   const shownId = `settings:${presentKeyId(principal)}`;
-  return await claimIn(ports, principal, [
+  const claiming = await claimIn(ports, principal, [
     { scope: "key", id, shownId, limits: SETTING_LIMITS },
     { scope: "org", id: `settings-by-keys:${orgId}`, limits: SETTING_LIMITS },
   ]);
+  return claiming.ok ? claiming : refused(nameChanges(claiming.refusal));
+}
+
+/** The usual message is about all requests, and names `GET /v1/limits`, which shows no changes. */
+function nameChanges(value: Refusal): Refusal {
+  const { limit, retryAfterSeconds = 1 } = value;
+  if (value.class !== "rate_limit") return value;
+  const whose = limit?.scope === "key" ? "this key is" : "the organization's keys together are";
+  const most = `${SETTINGS_REQUESTS_PER_MINUTE} changes of limits per minute`;
+  return { ...value, message: `${whose} limited to ${most}; retry in ${retryAfterSeconds} s` };
 }
 
 /** Like `claimKeySetting`, for a change of a setting by a person of the organization. */

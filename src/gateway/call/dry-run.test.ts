@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { quickOrDeep } from "../../../test/support/depth.ts";
-import { simulatorManifest, textModel } from "../../../test/support/gateway.ts";
+import { simulatorManifest, textModel, tokenPrices } from "../../../test/support/gateway.ts";
 import {
   openRecipe,
   promisesOnly,
@@ -21,7 +21,7 @@ import type {
 import { chatOn } from "../../formats/modality/chat/index.ts";
 import { wires } from "../../formats/wire/wires.ts";
 import { previewCall, serveCall } from "./call.ts";
-import { lookingPorts } from "./serve-route.ts";
+import { bindDryRun, lookingPorts } from "./serve-route.ts";
 
 const PROVIDERS = ["first", "second", "third"];
 const MANIFESTS = PROVIDERS.map((provider, priority) =>
@@ -192,6 +192,54 @@ test("a request ends as its dry run predicts, and the max_tokens that a balance 
   );
   expect(Math.min(sent, refused)).toBeGreaterThan(10);
   expect(lowerings).toBeGreaterThan(5);
+});
+
+test("a dry run states the hold and the dropped fields of the candidate that a call is sent to, past a full pool", async () => {
+  const dear = { pricing: tokenPrices({ prompt: 2, completion: 20 }) };
+  const manifests = [
+    simulatorManifest({
+      provider: "paused",
+      dialect: "wire_a",
+      baseUrl: "https://paused.example/v1",
+      models: [textModel("m/both")],
+    }),
+    simulatorManifest({
+      provider: "dear",
+      dialect: "wire_b",
+      priority: 1,
+      baseUrl: "https://dear.example/v1",
+      models: [textModel("m/both", dear)],
+    }),
+  ];
+  const clock = { nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 };
+  const recipe = openRecipe(clock, manifests);
+  const held: bigint[] = [];
+  const ledger: Ledger = {
+    ...recipe.deps.ledger,
+    reserve: ({ reserveMicroUsd }) => {
+      held.push(reserveMicroUsd);
+      return Promise.resolve({ kind: "reserved" });
+    },
+  };
+  const records = new Books(1_000_000n, { org: null, key: null, week: null, day: null });
+  const ports = { ...recipe.deps, ledger, records };
+  const [paused = fail()] = ports.catalog.current.find("m/both")?.deployments ?? [];
+  ports.pools.throttled(paused.pool, 30, 0);
+  const kind = chatOn(wires.get("wire_a"), wires);
+  const messages = [{ role: "user", content: "hi" }];
+  const body = { model: "m/both", max_tokens: 50, seed: 7, messages };
+  const asking = new RecordedExchange(body);
+  await bindDryRun(kind)(ports, asking);
+  void serveCall(ports, new RecordedExchange(body), kind);
+  await promisesOnly();
+  expect(recipe.sent.map(({ deployment }) => deployment.providerId)).toEqual(["dear"]);
+  expect(held).toHaveLength(1);
+  expect(JSON.parse(asking.text)).toMatchObject({
+    candidates: [{ provider: "paused" }, { provider: "dear" }],
+    estimate: { reserve_micro_usd: Number(held[0]) },
+    would_admit: true,
+    dropped_params: ["seed"],
+  });
 });
 
 function fail(): never {

@@ -35,9 +35,14 @@ export interface ShownRoute {
   /** The candidates, in the order in which a call would try them. */
   readonly steps: readonly ShownStep[];
   readonly excluded: readonly ExcludedStep[];
-  /** The amount that a call would hold for the first candidate; null if there is none. */
+  /** The amount that a call would hold for the candidate of `findTaken`; null without one. */
   readonly reserve: MicroUsd | null;
   readonly refusal: Refusal | undefined;
+}
+
+/** The candidate to which a call would be sent: a candidate whose pool is full is passed over. */
+export function findTaken(steps: readonly ShownStep[]): ShownStep | undefined {
+  return steps.find(({ poolFull }) => poolFull === undefined) ?? steps[0];
 }
 
 interface Candidate extends ShownStep {
@@ -118,7 +123,7 @@ export const routeAnswer = shape((is: DefineField<ShownRoute>) => ({
     route.refusal === undefined ? null : refusal.show(route.refusal),
   ),
   dropped_params: is(List(Type.String()), ({ request, steps }) => [
-    ...new Set([...request.droppedParams, ...(steps[0]?.upstream.droppedParams ?? [])]),
+    ...new Set([...request.droppedParams, ...(findTaken(steps)?.upstream.droppedParams ?? [])]),
   ]),
 }));
 

@@ -15,6 +15,7 @@ import type { CallPorts } from "./ports.ts";
 import { bodyTooLarge, refuseCall } from "./refuse.ts";
 import {
   type ExcludedStep,
+  findTaken,
   routeAnswer,
   type ShownRoute,
   type ShownStep,
@@ -61,11 +62,11 @@ export function bindDryRun<R extends CallRequest>(
 
     const looking = lookingPorts(ports, ports.records);
     const walk = await walkRoute(looking, client.principal, { kind, request, body: client.body });
-    const first = walk.steps[0]?.deployment;
+    const taken = findTaken(walk.steps)?.deployment;
     const reserve =
-      first === undefined || first.prices === null
+      taken === undefined || taken.prices === null
         ? null
-        : kind.quote(request, deploymentAt(first, attemptInstantMs(ports.ledger.newAttemptId())));
+        : kind.quote(request, deploymentAt(taken, attemptInstantMs(ports.ledger.newAttemptId())));
     // `read` returns the request from above, so this preview is not refused for its body.
     const refusal = await previewCall(looking, client, { ...kind, read: () => read });
     const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
