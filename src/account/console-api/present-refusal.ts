@@ -122,7 +122,7 @@ const LIMITS: Readonly<Record<string, string>> = {
   concurrency: "concurrent requests",
 };
 
-/** What a limit counts that is on no page and that nobody can raise; undefined for others. */
+/** What a limit counts that no organization can change; undefined for other limits. */
 function describeFixedLimit({ limit_id: id = "", limit_kind: kind }: Reason): string | undefined {
   if (id.startsWith("settings")) return "changes of limits per minute";
   if (!id.startsWith("refusals:")) return undefined;
