@@ -126,7 +126,9 @@ const LIMITS: Readonly<Record<string, string>> = {
 function describeFixedLimit({ limit_id: id = "", limit_kind: kind }: Reason): string | undefined {
   if (id.startsWith("settings")) return "changes of limits per minute";
   if (!id.startsWith("refusals:")) return undefined;
-  return kind === "concurrency" ? "undecided requests at once" : "refused requests per minute";
+  return kind === "concurrency"
+    ? "requests at once that were not admitted yet"
+    : "refused requests per minute";
 }
 
 const SCOPE_NAMES: Readonly<Record<string, string>> = {
