@@ -52,7 +52,7 @@ test.each(["/v1/images/generations", "/images/generations"])(
 test.each([
   ["key:k1", "rpm", "requests per minute", "raise_limit"],
   ["refusals:k1", "rpm", "refused requests per minute", null],
-  ["refusals:o1", "concurrency", "undecided requests at once", null],
+  ["refusals:o1", "concurrency", "requests at once that were not admitted yet", null],
   ["settings:k1", "rpm", "changes of limits per minute", null],
   ["settings-by-keys:o1", "rpm", "changes of limits per minute", null],
 ] as const)(

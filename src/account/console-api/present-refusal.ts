@@ -122,11 +122,13 @@ const LIMITS: Readonly<Record<string, string>> = {
   concurrency: "concurrent requests",
 };
 
-/** What a limit counts that is on no page and that nobody can raise; undefined for others. */
+/** What a limit counts that no organization can change; undefined for other limits. */
 function describeFixedLimit({ limit_id: id = "", limit_kind: kind }: Reason): string | undefined {
   if (id.startsWith("settings")) return "changes of limits per minute";
   if (!id.startsWith("refusals:")) return undefined;
-  return kind === "concurrency" ? "undecided requests at once" : "refused requests per minute";
+  return kind === "concurrency"
+    ? "requests at once that were not admitted yet"
+    : "refused requests per minute";
 }
 
 const SCOPE_NAMES: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Catalog, Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
 import type { ModelId, OrgId, ProviderId } from "../../kernel/core/ids.ts";
 import { ZERO_MICRO_USD } from "../../kernel/core/money.ts";
-import { ZERO_USAGE } from "../../kernel/core/usage.ts";
+import { type Usage, ZERO_USAGE } from "../../kernel/core/usage.ts";
 import type { SizedTokens } from "../../gateway/records/tokens-by-size.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { changeBounds, comingChanges, priceNotice, readNotices } from "./price-changes-routes.ts";
@@ -37,6 +37,7 @@ function catalogOf(prices: readonly PriceSheet[], change: Partial<Deployment> = 
     providerId: "acme" as ProviderId,
     providerName: "Acme",
     modelId: "small" as ModelId,
+    modality: "text",
     billing: "token",
     prices: prices[0],
     datedPrices: dated,
@@ -108,23 +109,34 @@ test("tiered prices apply by each prompt's size, or give a lower bound if the si
   });
 });
 
-test("a price notice leaves out requests with an own key and those of other providers of the model", async () => {
-  const changes = comingChanges(catalogOf([OLD, sheet(2_000_000n, 2_000_000n)]), NOW_MS);
-  const figures = { requests: 2, usage: { ...ZERO_USAGE, prompt: 700 } };
-  const groups = { model: ["small"], provider: ["acme", "beta"] };
+/** The reports of an organization for which each of these providers served the model `small`. */
+function depsOf(usage: Usage, providers: readonly string[], rows: readonly SizedTokens[]) {
+  const groups = { model: ["small"], provider: providers };
+  const figures = { requests: 2, usage };
   const reports = {
     report: (_filter: object, by: keyof typeof groups) =>
       Promise.resolve({ groups: groups[by].map((group) => ({ group, figures })) }),
-    tokensBySize: () =>
-      Promise.resolve([
-        sized(0, 100),
-        sized(0, 600, true),
-        { ...sized(0, 5_000), providerId: "beta" },
-      ]),
+    tokensBySize: () => Promise.resolve(rows),
   };
-  const deps = { reports, clock: { nowMs: () => NOW_MS } } as unknown as ConsoleDeps;
+  return { reports, clock: { nowMs: () => NOW_MS } } as unknown as ConsoleDeps;
+}
+
+test("a price notice leaves out requests with an own key and those of other providers of the model", async () => {
+  const changes = comingChanges(catalogOf([OLD, sheet(2_000_000n, 2_000_000n)]), NOW_MS);
+  const ofOther = { ...sized(0, 5_000), providerId: "beta" };
+  const rows = [sized(0, 100), sized(0, 600, true), ofOther];
+  const deps = depsOf({ ...ZERO_USAGE, prompt: 700 }, ["acme", "beta"], rows);
   expect(await readNotices(deps, "org" as OrgId, changes)).toMatchObject([
     { requests: 2, cost_old_usd: "0.000100", cost_new_usd: "0.000200", is_at_least: false },
+  ]);
+});
+
+test("a price notice of an image model has the costs of its tokens, whose sizes are not read", async () => {
+  const catalog = catalogOf([OLD, sheet(1_000_000n, 3_000_000n)], { modality: "image" });
+  const deps = depsOf({ ...ZERO_USAGE, completion: 700 }, ["acme"], []);
+  const changes = comingChanges(catalog, NOW_MS);
+  expect(await readNotices(deps, "org" as OrgId, changes)).toMatchObject([
+    { requests: 2, cost_old_usd: "0.001400", cost_new_usd: "0.002100", is_at_least: false },
   ]);
 });
 

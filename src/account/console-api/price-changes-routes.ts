@@ -70,13 +70,15 @@ export async function readNotices(
   const sized = await reports.tokensBySize(range, { promptTokens: bounds, totalTokens: [] });
   const notices: PriceNotice[] = [];
   for (const change of used.slice(0, NOTICES_MAX)) {
-    const { modelId, providerId } = change.listing;
+    const { modelId, providerId, modality } = change.listing;
     const providers = await reports.report({ ...range, modelIds: [modelId] }, "provider");
     const figures = providers.groups.find(({ group }) => group === providerId)?.figures;
     if (figures === undefined) continue;
     const { requests, usage } = figures;
     const own = sized?.filter((each) => each.modelId === modelId && each.providerId === providerId);
-    notices.push(priceNotice(change, { requests, usage, sized: own }, bounds));
+    // `tokensBySize` leaves out the routes of other models.
+    const known = modality === "text" ? own : undefined;
+    notices.push(priceNotice(change, { requests, usage, sized: known }, bounds));
   }
   return notices;
 }
