@@ -32,10 +32,7 @@ export interface Pace {
 }
 
 /** The limits of one scope; an absent field means no limit. */
-export interface LimitSet {
-  readonly requestsPerMinute?: number;
-  readonly tokensPerMinute?: number;
-  readonly concurrent?: number;
+export interface LimitSet extends LimitValues {
   /** The most requests in one whole second of the store's clock. */
   readonly requestsPerSecond?: number;
   readonly paced?: Pace;
@@ -168,7 +165,7 @@ export function pacingWaitUsMax(pace: Pace): number {
   return Math.floor(pace.waitMsMax * 1000);
 }
 
-/** Tells if the request of this claim counts towards such a limit of the scope, even of others. */
+/** Tells if the request counts towards this limit of the scope, even where only others limit it. */
 export function countsTowards(
   { limits, countsOnlyLimited }: ScopeClaim,
   limit: keyof LimitValues,
