@@ -52,10 +52,17 @@ function shapesOf(caller: LimitCaller): readonly (readonly ScopeClaim[])[] {
   const share = caller.scope("pool", "p-share", { requestsPerMinute: 4 });
   return [
     ...keys.map((key) => [key, org]),
-    [...keys.slice(0, 1), { ...org, countsRequests: false }],
+    [
+      ...keys.slice(0, 1).map((key) => onlyLimited(key, { requestsPerMinute: 6 })),
+      onlyLimited(org, { tokensPerMinute: 290, concurrent: 5 }),
+    ],
     [endpoint],
     [share, pool],
   ];
+}
+
+function onlyLimited(scope: ScopeClaim, limits: LimitSet): ScopeClaim {
+  return { ...scope, limits, countsOnlyLimited: true };
 }
 
 const aStep = fc.record({

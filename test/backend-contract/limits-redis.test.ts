@@ -105,6 +105,21 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
     expect(await redis.command("ttl", `tm:${slot}:held:org:shared`)).toBeGreaterThan(30);
   });
 
+  test("keep the expiry of leases if the first claim of a second takes no place", async () => {
+    let nowMs = 1_700_000_000_000;
+    const side = await timedSide(() => nowMs);
+    const [slot, scopes] = [newSlot(), orgScope({})];
+    const [limited] = orgScope({ requestsPerMinute: 9 }) as [ScopeClaim];
+    const held = `tm:${slot}:held:org:shared`;
+    await side.take(slot, scopes);
+    await redis.command("expire", held, 20);
+    nowMs += 1_000;
+    await side.take(slot, [{ ...limited, countsOnlyLimited: true }]);
+    await side.take(slot, scopes);
+    expect(await redis.command("zcard", held)).toBe(2);
+    expect(await redis.command("ttl", held)).toBeGreaterThan(30);
+  });
+
   test("free the slots of a dead instance when its leases end, and not earlier", async () => {
     let nowMs = 1_700_000_000_000;
     const [dead, side] = [await timedSide(() => nowMs), await timedSide(() => nowMs)];

@@ -123,10 +123,10 @@ for (const kind of limitBackends) {
       caller.release(lease, 0);
     });
 
-    test("an exempt request is neither counted nor refused by limits of requests", async () => {
+    test("a request that is counted only where it is limited leaves requests per minute and second alone", async () => {
       const caller = await newCaller();
       const counted = caller.scope("org", "o", { requestsPerMinute: 1, requestsPerSecond: 1 });
-      const exempt = { ...counted, countsRequests: false };
+      const exempt = { ...counted, limits: { concurrent: 9 }, countsOnlyLimited: true };
       caller.undo(await caller.take([exempt]));
       await caller.take([exempt]);
       await caller.take([counted]);
@@ -135,6 +135,57 @@ for (const kind of limitBackends) {
       await fixture.advance(1_000);
       expect(await caller.claim([counted])).toMatchObject({ limitKind: "rpm" });
       expect((await caller.claim([exempt])).kind).toBe("claimed");
+    });
+
+    test.each([
+      [{ requestsPerMinute: 5 }, [2, 10, 1], [2, 10, 1], [1, 10, 1]],
+      [{ tokensPerMinute: 500 }, [1, 110, 1], [1, 14, 1], [1, 10, 1]],
+      [{ concurrent: 5 }, [1, 10, 2], [1, 10, 1], [1, 10, 1]],
+    ] as const)(
+      "a request that counts only towards %o takes nothing else of the scope, and gives nothing else back",
+      async (limits, held, released, undone) => {
+        const caller = await newCaller();
+        const all = { requestsPerMinute: 9, tokensPerMinute: 900, concurrent: 9 };
+        const scope = caller.scope("key", "k", all);
+        const part = [{ ...scope, limits, countsOnlyLimited: true }];
+        const used = async (): Promise<readonly number[] | undefined> =>
+          (await caller.peek([scope]))?.flatMap((use) => [use.requests, use.tokens, use.inFlight]);
+        const other = await caller.take([scope], 10);
+        const undoing = await caller.take(part, 100);
+        expect(await used()).toEqual(held);
+        caller.undo(undoing);
+        expect(await used()).toEqual(undone);
+        const releasing = await caller.take(part, 100);
+        expect(await used()).toEqual(held);
+        caller.release(releasing, 4);
+        expect(await used()).toEqual(released);
+        caller.release(other, 10);
+      },
+    );
+
+    test("a departed request that counts only towards its limits frees only the places that it had", async () => {
+      const caller = await newCaller();
+      const all = { requestsPerMinute: 9, tokensPerMinute: 900, concurrent: 2 };
+      const [key, org] = [caller.scope("key", "k", all), caller.scope("org", "o", all)];
+      const part = [
+        { ...key, limits: { requestsPerMinute: 5 }, countsOnlyLimited: true },
+        { ...org, limits: { concurrent: 2 }, countsOnlyLimited: true },
+      ];
+      const departed = departedScopes(part, "one");
+      const places = async (): Promise<readonly number[] | undefined> =>
+        (await caller.peek([key, org, ...departed]))?.map(({ inFlight }) => inFlight);
+      const other = await caller.take([key, org]);
+      const lease = await caller.take(part);
+      expect(await places()).toEqual([1, 2, 0, 0]);
+      // Advances the clock by 20 s, which is longer than a lease lives without a renewal.
+      for (let n = 0; n < 8; n += 1) await fixture.advance(2_500);
+      expect(await places()).toEqual([1, 2, 0, 0]);
+      caller.depart(lease, departed);
+      expect(await places()).toEqual([1, 1, 1, 1]);
+      caller.release(lease, 1);
+      expect(await places()).toEqual([1, 1, 0, 0]);
+      caller.release(other, 1);
+      expect(await places()).toEqual([0, 0, 0, 0]);
     });
 
     test("the tokens of a request that ends in the last second of its window are still corrected", async () => {

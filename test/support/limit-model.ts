@@ -1,5 +1,6 @@
+import type { LimitValues } from "../../src/gateway/limits/limit-ceilings.ts";
 import {
-  tokenCount,
+  NO_TOKENS,
   type ClaimOutcome,
   type DeclaredWindow,
   type ScopeClaim,
@@ -11,6 +12,7 @@ interface Charge {
   readonly id: string;
   readonly second: number;
   readonly atMs: number;
+  readonly hasTokens: boolean;
   requests: number;
   tokens: TokenCount;
   inFlight: boolean;
@@ -71,7 +73,7 @@ export class LimitModel {
         }),
       );
     const remaining = [
-      left((scope) => (counts(scope) ? scope.limits.requestsPerMinute : undefined), requestsOf),
+      left((scope) => scope.limits.requestsPerMinute, requestsOf),
       left((scope) => scope.limits.tokensPerMinute, tokensOf),
       Math.max(0, ...lease.turns.map(({ fromUs }) => Math.ceil((fromUs - nowMs * 1000) / 1000))),
     ] as const;
@@ -81,8 +83,9 @@ export class LimitModel {
   depart({ charges, departed }: ModelLease, scopes: readonly ScopeClaim[], nowMs: number): void {
     for (const charge of charges) charge.inFlight = false;
     const second = Math.floor(nowMs / 1000);
-    const nothing = { second, atMs: nowMs, requests: 0, tokens: tokenCount(0, 0), inFlight: true };
-    departed.push(...scopes.map(({ id }) => ({ id, ...nothing })));
+    const nothing = { requests: 0, hasTokens: false, tokens: NO_TOKENS };
+    const present = { second, atMs: nowMs, inFlight: true };
+    departed.push(...scopes.map(({ id }) => ({ id, ...present, ...nothing })));
     this.charges.push(...departed);
   }
 
@@ -90,7 +93,7 @@ export class LimitModel {
     for (const charge of lease.departed) charge.inFlight = false;
     for (const charge of lease.charges) {
       charge.inFlight = false;
-      charge.tokens = observed;
+      if (charge.hasTokens) charge.tokens = observed;
     }
   }
 
@@ -99,7 +102,7 @@ export class LimitModel {
     for (const charge of lease.charges) {
       charge.inFlight = false;
       charge.requests = 0;
-      charge.tokens = tokenCount(0, 0);
+      charge.tokens = NO_TOKENS;
     }
     for (const { id, fromUs, toUs } of lease.turns) {
       if (this.#nextSlotUs.get(id) === toUs) this.#nextSlotUs.set(id, fromUs);
@@ -126,7 +129,7 @@ export class LimitModel {
     const found: (readonly [string, number])[] = [];
     const cooldownMs = (this.#coolUntilMs.get(id) ?? 0) - nowMs;
     if (cooldownMs > 0) found.push(["capacity", cooldownMs / 1000]);
-    if (counts(scope) && limits.requestsPerSecond !== undefined) {
+    if (limits.requestsPerSecond !== undefined) {
       const inSecond = this.charges.filter((each) => each.id === id && each.second === second);
       if (sum(inSecond, requestsOf) >= limits.requestsPerSecond) found.push(["rps", 1]);
     }
@@ -140,14 +143,13 @@ export class LimitModel {
       const seconds = this.#wait({ id, second, ...charged }, amount, limit);
       if (seconds !== undefined) found.push([what, seconds]);
     };
-    if (counts(scope)) over("rpm", { length: 1, of: requestsOf, limit: limits.requestsPerMinute });
+    over("rpm", { length: 1, of: requestsOf, limit: limits.requestsPerMinute });
     over("tpm", { length: 1, of: tokensOf, limit: limits.tokensPerMinute });
     for (const { kind, seconds, limit } of limits.windows ?? []) {
-      if (kind === "request" && !counts(scope)) continue;
       over(`${kind} ${seconds}`, { length: seconds / 60, of: QUANTITIES[kind], limit });
     }
     if (this.#inFlight(id) >= (limits.concurrent ?? Infinity)) found.push(["concurrency", 1]);
-    if (limits.paced === undefined || !counts(scope)) return found;
+    if (limits.paced === undefined) return found;
     const overMs = this.#queueMs(id, nowMs) - limits.paced.waitMsMax;
     if (overMs > 0) found.push(["rps_queue", overMs / 1000]);
     return found;
@@ -156,13 +158,16 @@ export class LimitModel {
   #take(scopes: readonly ScopeClaim[], tokens: TokenCount, nowMs: number): ModelLease {
     const second = Math.floor(nowMs / 1000);
     const charges = scopes.map((scope) => {
-      const requests = counts(scope) ? 1 : 0;
-      return { id: scope.id, second, atMs: nowMs, requests, tokens, inFlight: true };
+      const requests = isCounted(scope, "requestsPerMinute") ? 1 : 0;
+      const hasTokens = isCounted(scope, "tokensPerMinute");
+      const inFlight = isCounted(scope, "concurrent");
+      const counted = { requests, hasTokens, tokens: hasTokens ? tokens : NO_TOKENS, inFlight };
+      return { id: scope.id, second, atMs: nowMs, ...counted };
     });
     this.charges.push(...charges);
     const turns = scopes.flatMap((scope) => {
       const { paced } = scope.limits;
-      if (paced === undefined || !counts(scope)) return [];
+      if (paced === undefined) return [];
       const fromUs = nowMs * 1000 + this.#queueMs(scope.id, nowMs) * 1000;
       const toUs = fromUs + Math.ceil(1_000_000 / paced.perSecond);
       this.#nextSlotUs.set(scope.id, toUs);
@@ -228,8 +233,12 @@ const QUANTITIES: Readonly<Record<DeclaredWindow["kind"], Quantity>> = {
   completion: (charge) => charge.tokens.completionTokens,
 };
 
-function counts(scope: ScopeClaim): boolean {
-  return scope.countsRequests !== false;
+/** A claim that counts only towards its limits leaves no trace in what it does not limit. */
+function isCounted(
+  { limits, countsOnlyLimited = false }: ScopeClaim,
+  limit: keyof LimitValues,
+): boolean {
+  return !countsOnlyLimited || limits[limit] !== undefined;
 }
 
 function sum(charges: readonly Charge[], of: Quantity): number {

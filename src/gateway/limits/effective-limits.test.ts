@@ -13,7 +13,8 @@ import {
   type LimitedKey,
 } from "./effective-limits.ts";
 import { LIMIT_FIELDS, type LimitValues, type StoredLimit } from "./limit-ceilings.ts";
-import type { ScopeClaim } from "./limit-store.ts";
+import { type ClaimOutcome, orgSlot, type ScopeClaim, tokenCount } from "./limit-store.ts";
+import { MemoryLimitStore } from "./memory/memory-limit-store.ts";
 
 const keyId = "key_1" as KeyId;
 const otherKey = "key_2" as KeyId;
@@ -193,15 +194,31 @@ describe("a dedicated endpoint", () => {
     const model: StoredLimit = { ...selfSet, modelId: "acme/m", concurrent: 2 };
     const key = withLimits(own({ requestsPerMinute: 7 }), model, { ...model, modelId: "acme/x" });
     expect(endpointSelfScopes(key, "acme/m")).toEqual([
-      { scope: "key", id: "key:key_1", limits: { requestsPerMinute: 7 } },
+      {
+        scope: "key",
+        id: "key:key_1",
+        limits: { requestsPerMinute: 7 },
+        countsOnlyLimited: true,
+      },
       {
         scope: "model",
         id: "model:acme/m@org_1",
         shownId: "model:acme/m",
         limits: { concurrent: 2 },
-        countsRequests: false,
+        countsOnlyLimited: true,
       },
     ]);
+  });
+
+  test("uses up no default tokens and places of a key that limits only its requests", () => {
+    const store = new MemoryLimitStore();
+    const key = { ...consoleKey, requestsPerMinute: 100 };
+    const asked = { orgId: key.orgId, slot: orgSlot(key.orgId), nowMs: 1_000_000 };
+    const take = (scopes: readonly ScopeClaim[]): ClaimOutcome =>
+      store.claim({ ...asked, scopes, ...tokenCount(400_000, 0) });
+    for (let n = 0; n < 8; n += 1) take(endpointSelfScopes(key, "acme/m"));
+    const lease = { remainingRequests: 91, remainingTokens: 600_000 };
+    expect(take(scopesOf(key))).toMatchObject({ kind: "claimed", lease });
   });
 });
 

@@ -236,11 +236,10 @@ function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitD
 
 /*
  * A request to a dedicated endpoint is claimed in each ordinary scope for which the customer set a
- * limit, but it counts as a request there only if one of the set limits is on requests.
+ * limit, but counts there only towards the set limits: the endpoint's own replace the defaults.
  */
 function toSelfClaim(row: LimitRow): ScopeClaim {
-  const isCounted = row.limits.requestsPerMinute !== undefined;
-  return isCounted ? toClaim(row) : { ...toClaim(row), countsRequests: false };
+  return { ...toClaim(row), countsOnlyLimited: true };
 }
 
 const endpointSelfMemo = new ScopeMemo<readonly ScopeClaim[]>((key, modelId) =>

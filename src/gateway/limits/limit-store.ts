@@ -5,6 +5,7 @@ import {
   memoizeByObject,
   type OrgId,
 } from "../../kernel/index.ts";
+import type { LimitValues } from "./limit-ceilings.ts";
 
 export interface TokenCount {
   readonly tokens: number;
@@ -31,10 +32,7 @@ export interface Pace {
 }
 
 /** The limits of one scope; an absent field means no limit. */
-export interface LimitSet {
-  readonly requestsPerMinute?: number;
-  readonly tokensPerMinute?: number;
-  readonly concurrent?: number;
+export interface LimitSet extends LimitValues {
   /** The most requests in one whole second of the store's clock. */
   readonly requestsPerSecond?: number;
   readonly paced?: Pace;
@@ -50,8 +48,11 @@ export interface ScopeClaim {
   readonly limits: LimitSet;
   /** The full limits and the seconds until they apply; absent unless the pool is throttled. */
   readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
-  /** False if this claim does not count against limits on the number of requests. Default true. */
-  readonly countsRequests?: boolean;
+  /**
+   * True if the request counts in the scope only towards `limits`, which may then be only those of
+   * `LimitValues`. Default false: it counts towards limits of other claims on the scope, too.
+   */
+  readonly countsOnlyLimited?: boolean;
 }
 
 /** A claim of one request, whose tokens are an estimate that `release` corrects. */
@@ -164,12 +165,16 @@ export function pacingWaitUsMax(pace: Pace): number {
   return Math.floor(pace.waitMsMax * 1000);
 }
 
-export function countCharge(
-  window: DeclaredWindow,
-  tokens: TokenCount,
-  countsRequests: boolean,
-): number {
-  if (window.kind === "request") return countsRequests ? 1 : 0;
+/** Tells if the request counts towards this limit of the scope, even where only others limit it. */
+export function countsTowards(
+  { limits, countsOnlyLimited }: ScopeClaim,
+  limit: keyof LimitValues,
+): boolean {
+  return countsOnlyLimited !== true || limits[limit] !== undefined;
+}
+
+export function countCharge(window: DeclaredWindow, tokens: TokenCount): number {
+  if (window.kind === "request") return 1;
   return window.kind === "prompt" ? tokens.promptTokens : tokens.completionTokens;
 }
 
@@ -184,7 +189,7 @@ export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
       return { scope, kind: "tpm" as const, limit, asked: tokens.tokens };
     }
     for (const window of windows ?? []) {
-      const asked = window.kind === "request" ? 0 : countCharge(window, tokens, true);
+      const asked = window.kind === "request" ? 0 : countCharge(window, tokens);
       if (asked <= window.limit) continue;
       return { scope, kind: kindOfWindow(window), limit: window.limit, asked };
     }

@@ -26,9 +26,10 @@ export interface PoolMember {
 /**
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
  * attempt without reported usage counts its estimate both as prompt and as completion tokens if it
- * is open, completed or unknown after a crash; requests count even if a limit exempts them or a
- * customer's own provider key served them, but these not in the windows without credit. `membersOf`
- * lists the listings of a pool, because the journal does not record pools.
+ * is open, completed or unknown after a crash; those of a dedicated endpoint count towards every
+ * limit of their organization; requests that a customer's own provider key served count, but not
+ * in the windows without credit. `membersOf` lists the listings of a pool, because the journal does
+ * not record pools.
  */
 export async function readRecentUse(
   pool: Pool,

@@ -2,6 +2,7 @@ import { assert, type LimitKind } from "../../../kernel/index.ts";
 import {
   type ClaimOutcome,
   countCharge,
+  countsTowards,
   kindOfWindow,
   type LimitClaim,
   type LimitLease,
@@ -29,7 +30,7 @@ type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {
   readonly uses: readonly ScopeUse[];
-  /** Where the lease holds a concurrency place: the claim's scopes or those of departed calls. */
+  /** Where the lease holds a concurrency place: scopes of the claim, or those of departed calls. */
   places: readonly ScopeUse[];
   readonly claim: Claimed;
   readonly second: number;
@@ -135,7 +136,7 @@ export class MemoryLimitStore implements LimitStore {
       const scope = held.claim.scopes[index];
       if (use === undefined || scope === undefined) continue;
       use.advance(second);
-      use.correct(scope, by, scope.countsRequests === false ? 0 : requests, held.second);
+      use.correct(scope, by, requests, held.second);
     }
     return held;
   }
@@ -180,10 +181,11 @@ function take(claim: LimitClaim, uses: readonly ScopeUse[], now: StoreTime): Mem
     const scope = claim.scopes[index];
     if (use === undefined || scope === undefined) continue;
     const waitUs = use.take(scope, claim, now);
-    const { requestsPerMinute, tokensPerMinute, paced } = scope.limits;
-    if (scope.countsRequests !== false) {
-      lease.remainingRequests = smaller(lease.remainingRequests, requestsPerMinute, use.requests);
+    if (!countsTowards(scope, "concurrent")) {
+      lease.places = lease.places.filter((each) => each !== use);
     }
+    const { requestsPerMinute, tokensPerMinute, paced } = scope.limits;
+    lease.remainingRequests = smaller(lease.remainingRequests, requestsPerMinute, use.requests);
     lease.remainingTokens = smaller(lease.remainingTokens, tokensPerMinute, use.tokens);
     if (paced === undefined) continue;
     lease.queueMs = Math.max(lease.queueMs, Math.ceil(waitUs / 1000));
@@ -267,18 +269,17 @@ class ScopeUse {
   /** Returns the first limit that the request exceeds, with the longest wait of all of them. */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
     const { requestsPerMinute, tokensPerMinute, requestsPerSecond, windows, paced } = scope.limits;
-    const counts = scope.countsRequests !== false;
     let found: Excess | undefined;
     if (this.#extras !== undefined && this.#extras.coolUntilUs > now.us) {
       found = excess("capacity", 0, (this.#extras.coolUntilUs - now.us) / US_PER_SECOND);
     }
-    if (counts && requestsPerSecond !== undefined) {
+    if (requestsPerSecond !== undefined) {
       const used = this.requests.newestAmount;
       if (used >= requestsPerSecond) {
         found = withLongerWait(found, excess("rps", requestsPerSecond, 1, { used, asked: 1 }));
       }
     }
-    if (counts && requestsPerMinute !== undefined && this.requests.total >= requestsPerMinute) {
+    if (requestsPerMinute !== undefined && this.requests.total >= requestsPerMinute) {
       found = withLongerWait(found, over("rpm", this.requests, requestsPerMinute, 1));
     }
     if (tokensPerMinute !== undefined && this.tokens.total + tokens.tokens > tokensPerMinute) {
@@ -288,7 +289,7 @@ class ScopeUse {
       found = withLongerWait(found, this.#windowExcess(scope, tokens, now.second));
     }
     found = withLongerWait(found, this.checkConcurrency(scope));
-    if (!counts || paced === undefined) return found;
+    if (paced === undefined) return found;
     return withLongerWait(found, this.#queueExcess(paced, now.us));
   }
 
@@ -300,16 +301,15 @@ class ScopeUse {
 
   /** Charges the request; returns its pacing delay in microseconds. */
   take(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): number {
-    const counts = scope.countsRequests !== false;
-    this.inFlight += 1;
-    this.tokens.add(tokens.tokens);
-    if (counts) this.requests.add(1);
+    if (countsTowards(scope, "concurrent")) this.inFlight += 1;
+    if (countsTowards(scope, "tokensPerMinute")) this.tokens.add(tokens.tokens);
+    if (countsTowards(scope, "requestsPerMinute")) this.requests.add(1);
     const { windows, paced } = scope.limits;
     for (const window of windows ?? []) {
       const { ring } = this.#someExtras().windows.at(window, now.second);
-      ring.add(countCharge(window, tokens, counts));
+      ring.add(countCharge(window, tokens));
     }
-    if (paced === undefined || !counts) return 0;
+    if (paced === undefined) return 0;
     const extras = this.#someExtras();
     const waitUs = pacingWaitUs(extras.nextSlotUs, now.us);
     extras.nextSlotUs = now.us + waitUs + pacingIntervalUs(paced);
@@ -319,10 +319,10 @@ class ScopeUse {
   /** Changes the charges made in the second `chargedAt`, in the windows where they still count. */
   correct(scope: ScopeClaim, by: TokenCount, requests: number, chargedAt: number): void {
     const second = this.tokens.newestSecond;
-    this.tokens.correct(chargedAt, by.tokens);
-    this.requests.correct(chargedAt, requests);
+    if (countsTowards(scope, "tokensPerMinute")) this.tokens.correct(chargedAt, by.tokens);
+    if (countsTowards(scope, "requestsPerMinute")) this.requests.correct(chargedAt, requests);
     for (const window of scope.limits.windows ?? []) {
-      const delta = window.kind === "request" ? requests : countCharge(window, by, true);
+      const delta = window.kind === "request" ? requests : countCharge(window, by);
       this.#someExtras().windows.at(window, second).correct(chargedAt, delta);
     }
   }
@@ -331,20 +331,18 @@ class ScopeUse {
   releaseSlot(scope: ScopeClaim, slotUs: number): void {
     const { paced } = scope.limits;
     const extras = this.#extras;
-    if (paced === undefined || extras === undefined || scope.countsRequests === false) return;
+    if (paced === undefined || extras === undefined) return;
     if (extras.nextSlotUs === slotUs + pacingIntervalUs(paced)) extras.nextSlotUs = slotUs;
   }
 
   #windowExcess(scope: ScopeClaim, tokens: TokenCount, second: number): Excess | undefined {
     const { windows = [] } = scope.limits;
-    const counts = scope.countsRequests !== false;
     const declared = this.#someExtras().windows;
     let found: Excess | undefined;
     for (const window of windows) {
-      if (window.kind === "request" && !counts) continue;
       const long = declared.at(window, second);
       const used = long.ring.total;
-      const asked = countCharge(window, tokens, counts);
+      const asked = countCharge(window, tokens);
       const excessive = used + asked - window.limit;
       if (excessive <= 0) continue;
       const wait = long.secondsUntilLeft(excessive, second);

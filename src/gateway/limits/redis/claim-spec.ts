@@ -21,9 +21,9 @@ export interface ClaimSpec {
   readonly keys: readonly string[];
   /**
    * The limits as JSON, as the scripts read them: how many seconds the marker is kept, then for
-   * each scope [1 if requests count or else 0, rps, rpm, tpm, concurrent, microseconds between
-   * turns (0 = no pace), longest wait in microseconds, [bucket seconds, amount (1 requests, 3
-   * prompt tokens, 4 completion tokens), limit, …], seconds to keep]; a limit of -1 means none.
+   * each scope [rps, rpm, tpm, concurrent, microseconds between turns (0 = no pace), longest wait
+   * in microseconds, [bucket seconds, amount (1 requests, 3 prompt tokens, 4 completion tokens),
+   * limit, …], seconds to keep]; a limit of -1 means none, and -2 that nothing is counted either.
    */
   readonly limits: string;
   readonly turns: number;
@@ -99,22 +99,18 @@ function buildSpec(slot: string, scopes: readonly ScopeClaim[]): ClaimSpec {
     scopes,
     keys: [markKey(slot), ...ids.flatMap((id) => [usageKey(slot, id), heldKey(slot, id)])],
     limits: JSON.stringify([Math.max(MARK_SECONDS, ...keep), ...rows]),
-    turns: scopes.filter(isPaced).length,
+    turns: scopes.filter(({ limits }) => limits.paced !== undefined).length,
   };
 }
 
-function isPaced({ limits, countsRequests }: ScopeClaim): boolean {
-  return limits.paced !== undefined && countsRequests !== false;
-}
-
-function limitsRow({ limits, countsRequests }: ScopeClaim): (number | readonly number[])[] {
+function limitsRow({ limits, countsOnlyLimited }: ScopeClaim): (number | readonly number[])[] {
   const { requestsPerSecond, requestsPerMinute, tokensPerMinute, concurrent, paced } = limits;
+  const none = countsOnlyLimited === true ? -2 : -1;
   return [
-    countsRequests === false ? 0 : 1,
     requestsPerSecond ?? -1,
-    requestsPerMinute ?? -1,
-    tokensPerMinute ?? -1,
-    concurrent ?? -1,
+    requestsPerMinute ?? none,
+    tokensPerMinute ?? none,
+    concurrent ?? none,
     paced === undefined ? 0 : pacingIntervalUs(paced),
     paced === undefined ? 0 : pacingWaitUsMax(paced),
     (limits.windows ?? []).flatMap((each) => [

@@ -133,8 +133,10 @@ local function scopesOf(spec)
   for n, place in ipairs(spec[2]) do
     local row = spec[1][n + 1]
     local scope = { key = KEYS[place], lot = lotAt(KEYS[place + 1]), lengths = { 1 } }
-    scope.counts, scope.rps, scope.rpm, scope.tpm, scope.concurrent = unpack(row, 1, 5)
-    scope.interval, scope.waitMax, scope.windows, scope.keep = unpack(row, 6, 9)
+    scope.rps, scope.rpm, scope.tpm, scope.concurrent = unpack(row, 1, 4)
+    scope.interval, scope.waitMax, scope.windows, scope.keep = unpack(row, 5, 8)
+    scope.requests, scope.tokens = scope.rpm == -2 and 0 or 1, scope.tpm == -2 and 0 or 1
+    scope.hasPlace = scope.concurrent ~= -2
     local isListed = { [1] = true }
     for w = 1, #scope.windows, 3 do
       local length = scope.windows[w]
@@ -174,25 +176,22 @@ local function refuse(scope, reason, seconds, used, asked)
 end
 
 local function checkScope(at, scope, amounts)
-  local ring, counts = scope.rings[1], scope.counts
+  local ring = scope.rings[1]
   local h = ring.head
   if h[11] > us then refuse(at, 0, (h[11] - us) / 1000000) end
-  if counts == 1 then
-    local rps, rpm = scope.rps, scope.rpm
-    if rps >= 0 and h[2] >= rps then refuse(at, 1, 1, h[2], 1) end
-    if rpm >= 0 and h[6] >= rpm then
-      refuse(at, 2, secondsUntilLeft(ring, 1, h[6] + 1 - rpm), h[6], 1)
-    end
+  local rps, rpm, tpm, windows = scope.rps, scope.rpm, scope.tpm, scope.windows
+  if rps >= 0 and h[2] >= rps then refuse(at, 1, 1, h[2], 1) end
+  if rpm >= 0 and h[6] >= rpm then
+    refuse(at, 2, secondsUntilLeft(ring, 1, h[6] + 1 - rpm), h[6], 1)
   end
-  local tpm, windows = scope.tpm, scope.windows
   if tpm >= 0 and h[7] + amounts[2] > tpm then
     refuse(at, 3, secondsUntilLeft(ring, 2, h[7] + amounts[2] - tpm), h[7], amounts[2])
   end
   for w = 1, #windows, 3 do
     local long, q, limit = scope.rings[windows[w]], windows[w + 1], windows[w + 2]
-    local amount = q == 1 and counts or amounts[q]
+    local amount = amounts[q]
     local over = long.head[5 + q] + amount - limit
-    if over > 0 and (q > 1 or counts == 1) then
+    if over > 0 then
       local wait = secondsUntilLeft(long, q, over)
       refuse(at, 6 + (w - 1) / 3, wait, long.head[5 + q], amount)
     end
@@ -202,7 +201,7 @@ local function checkScope(at, scope, amounts)
     refuse(at, 4, 1, scope.held, 1)
   end
   scope.wait = 0
-  if scope.interval > 0 and counts == 1 then
+  if scope.interval > 0 then
     scope.wait = math.max(0, h[10] - us)
     if scope.wait > scope.waitMax then
       refuse(at, 5, (scope.wait - scope.waitMax) / 1000000)
@@ -214,7 +213,7 @@ local function claim(step)
   local spec = specs[step[2]]
   if not isComplete(spec[1][1]) then return { 2 } end
   local scopes, id = scopesOf(spec), step[4]
-  local amounts = { 0, step[5], step[6], step[7] }
+  local amounts = { 1, step[5], step[6], step[7] }
   refused = nil
   for n, scope in ipairs(scopes) do
     if not scope.rings then
@@ -235,10 +234,10 @@ local function claim(step)
 
   local requestsLeft, tokensLeft, queue, turns = -1, -1, 0, {}
   for _, scope in ipairs(scopes) do
-    local ring, counts, keep = scope.rings[1], scope.counts, scope.keep
+    local ring, keep = scope.rings[1], scope.keep
     local h, lot, rpm, tpm = ring.head, scope.lot, scope.rpm, scope.tpm
     local moved = ring.moved
-    if scope.interval > 0 and counts == 1 then
+    if scope.interval > 0 then
       local free = scope.wait + scope.interval
       queue = math.max(queue, scope.wait)
       turns[#turns + 1] = us + scope.wait
@@ -248,21 +247,26 @@ local function claim(step)
         moved = true
       end
     end
-    local all, tokens, prompt, completion = ringsOf(scope), step[5], step[6], step[7]
+    local all, requests, tokens = ringsOf(scope), scope.requests, scope.tokens * step[5]
+    local prompt, completion = scope.tokens * step[6], scope.tokens * step[7]
     for n = 1, #all do
       local head = all[n].head
-      head[2], head[3], head[4] = head[2] + counts, head[3] + tokens, head[4] + prompt
-      head[5], head[6], head[7] = head[5] + completion, head[6] + counts, head[7] + tokens
+      head[2], head[3], head[4] = head[2] + requests, head[3] + tokens, head[4] + prompt
+      head[5], head[6], head[7] = head[5] + completion, head[6] + requests, head[7] + tokens
       head[8], head[9] = head[8] + prompt, head[9] + completion
       all[n].isChanged = true
     end
-    addLease(lot, id)
     if moved then
       local usage = usageAt(scope.key)
       usage.keep = math.max(usage.keep, keep)
+      -- Even without a place, because later claims of this second do not find the ring moved.
+      lot.isKept = true
     end
-    if moved or scope.held == 0 then lot.isKept = true end
-    if counts == 1 and rpm >= 0 and (requestsLeft < 0 or rpm - h[6] < requestsLeft) then
+    if scope.hasPlace then
+      addLease(lot, id)
+      if scope.held == 0 then lot.isKept = true end
+    end
+    if rpm >= 0 and (requestsLeft < 0 or rpm - h[6] < requestsLeft) then
       requestsLeft = rpm - h[6]
     end
     if tpm >= 0 and (tokensLeft < 0 or tpm - h[7] < tokensLeft) then tokensLeft = tpm - h[7] end
@@ -285,23 +289,26 @@ local function correct(ring, bucket, changes)
 end
 
 local function leave(scopes, id)
-  for _, scope in ipairs(scopes) do removeLease(scope.lot, id) end
+  for _, scope in ipairs(scopes) do
+    if scope.hasPlace then removeLease(scope.lot, id) end
+  end
 end
 
 local function finish(step)
   local scopes, id, at, requests = scopesOf(specs[step[2]]), step[4], step[5], step[6]
   leave(scopes, id)
   if step[3] ~= step[2] then leave(scopesOf(specs[step[3]]), id) end
-  local changes, turn = { 0, step[7], step[8], step[9] }, 10
-  local isChange = requests ~= 0 or step[7] ~= 0 or step[8] ~= 0 or step[9] ~= 0
+  local changes, turn = { 0, 0, 0, 0 }, 10
   for _, scope in ipairs(scopes) do
-    changes[1] = requests * scope.counts
+    changes[1], changes[2] = scope.requests * requests, scope.tokens * step[7]
+    changes[3], changes[4] = scope.tokens * step[8], scope.tokens * step[9]
+    local isChange = changes[1] ~= 0 or changes[2] ~= 0 or changes[3] ~= 0 or changes[4] ~= 0
     local rings = ringsOf(scope)
     for n = 1, isChange and #rings or 0 do
       local ring = rings[n]
       if ring.head then correct(ring, math.floor(at / ring.length), changes) end
     end
-    if scope.interval > 0 and scope.counts == 1 and step[turn] then
+    if scope.interval > 0 and step[turn] then
       local ring = rings[1]
       if ring.head and ring.head[10] == step[turn] + scope.interval then
         ring.head[10], ring.isChanged = step[turn], true
@@ -314,8 +321,10 @@ end
 local function hold(scopes, ids, from)
   for _, scope in ipairs(scopes) do
     local lot = scope.lot
-    for n = from, #ids do addLease(lot, ids[n]) end
-    lot.isKept, lot.isRefreshed, lot.held = true, true, nil
+    if scope.hasPlace then
+      for n = from, #ids do addLease(lot, ids[n]) end
+      lot.isKept, lot.isRefreshed, lot.held = true, true, nil
+    end
   end
 end
 
