@@ -24,7 +24,7 @@ const gateway = withGateway({
   },
 });
 const account = withAccount(gateway, "100.00", { requestsPerMinute: 100_000 });
-/** The account of the guides' snippets, as other tests may limit `account` or spend its credit. */
+/** An account that no other test limits, spends the credit of, or has refused too often. */
 const reader = withAccount(gateway, "100.00", { requestsPerMinute: 100_000 });
 const api = new PublishedApi();
 
@@ -132,8 +132,9 @@ describe("the OpenAPI document describes the body of a call as the gateway reads
   ])("%s requires the same fields, and takes the same temperatures", async (name, schema) => {
     const { required = [], properties = {} } = api.document.components.schemas[schema] ?? {};
     const body = BODIES[name] ?? {};
+    const headers = bearer(reader.key);
     const statusWith = async (fields: object): Promise<number> =>
-      (await call(name, pathOf(name), { body: { ...body, ...fields } })).status;
+      (await call(name, pathOf(name), { headers, body: { ...body, ...fields } })).status;
     for (const field of Object.keys(body)) {
       const status = await statusWith({ [field]: undefined });
       expect({ field, status }).toEqual({ field, status: required.includes(field) ? 400 : 200 });
@@ -146,7 +147,7 @@ describe("the OpenAPI document describes the body of a call as the gateway reads
   test("with every control of the object `provider`", async () => {
     const name = "POST /v1/chat/completions";
     const body = { ...BODIES[name], provider: { nothing: 1 } };
-    const refused = await call(name, pathOf(name), { body });
+    const refused = await call(name, pathOf(name), { headers: bearer(reader.key), body });
     const [, known = ""] = /; use (.*)$/.exec(textAt(refused.json, "error.message")) ?? [];
     const { properties = {} } = api.document.components.schemas["RoutingControls"] ?? {};
     expect(known.split(/, | or /).toSorted()).toEqual(Object.keys(properties).toSorted());

@@ -104,7 +104,9 @@ export function purchaseWords(purchase: Purchase) {
 
 function parkedWords(purchase: Purchase): Words {
   if (purchase.is_granted_by_hand) return PARKED.granted;
-  return compareUsd(purchase.refunded_usd, "0") > 0 ? PARKED.refunded : PARKED.reviewed;
+  if (compareUsd(purchase.refunded_usd, "0") <= 0) return PARKED.reviewed;
+  const isWhole = compareUsd(purchase.refunded_usd, purchase.amount_usd) >= 0;
+  return isWhole ? PARKED.refunded : PARKED.partly_refunded;
 }
 
 const PARKED = {
@@ -114,11 +116,15 @@ const PARKED = {
     "A payment arrived that does not match the order. Support is reviewing it.",
   ],
   granted: ["Credited by support", "ok", "Support has added credit for this purchase."],
-  // What was paid is not known here, so it cannot be said whether all of it was refunded.
   refunded: [
     "Refunded",
     "quiet",
-    "The payment did not match the order. The amount shown here was refunded, and no credit was added.",
+    "The payment did not match the order and was refunded. No credit was added.",
+  ],
+  partly_refunded: [
+    "Partially refunded",
+    "warn",
+    "The payment did not match the order. Part of it was refunded, and no credit was added yet.",
   ],
 } as const satisfies Record<string, Words>;
 
