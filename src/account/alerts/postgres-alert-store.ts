@@ -308,11 +308,11 @@ export async function moveMemberDestinations(
   { accountId, from, to }: Readonly<Record<"accountId" | "from" | "to", string>>,
 ): Promise<readonly Change[]> {
   const moved = (await query(sql.MOVE_ADDRESS_SQL, [accountId, from, to])).map(movedColumns.read);
-  const idsOf = (ofRemoved: boolean): readonly string[] =>
+  const pickIds = (ofRemoved: boolean): readonly string[] =>
     moved.filter(({ isThere }) => isThere === ofRemoved).map(({ destinationId: id }) => id);
-  await query(sql.DROP_WAITING_SQL, [idsOf(true), "the destination was removed"]);
+  await query(sql.DROP_WAITING_SQL, [pickIds(true), "the destination was removed"]);
   // Whoever reads the old mailbox now must not see the new address, nor stop its alerts.
-  await query(sql.END_STOP_LINKS_SQL, [idsOf(false)]);
+  await query(sql.END_STOP_LINKS_SQL, [pickIds(false)]);
   return moved.map(({ destinationId: target, orgId, isThere }): Change => {
     const before = nameDestination({ channel: "email", address: from });
     const after = isThere ? null : nameDestination({ channel: "email", address: to });

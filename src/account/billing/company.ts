@@ -15,6 +15,7 @@ import {
   readRows,
   type RecordOf,
   type Row,
+  takeStart,
   type TaxIdType,
   text,
 } from "../../kernel/index.ts";
@@ -116,8 +117,7 @@ export function toInvoiceData(company: Company): InvoiceData {
   return {
     custom_fields: given.map(([name, value]) => ({
       name,
-      // Half of a character outside the basic plane cannot be sent.
-      value: value.slice(0, VALUE_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, ""),
+      value: takeStart(value, VALUE_CHARACTERS_MAX),
     })),
   };
 }

@@ -110,7 +110,7 @@ test("tiered prices apply by each prompt's size, or give a lower bound if the si
 });
 
 /** The reports of an organization for which each of these providers served the model `small`. */
-function depsOf(usage: Usage, providers: readonly string[], rows: readonly SizedTokens[]) {
+function makeDeps(usage: Usage, providers: readonly string[], rows: readonly SizedTokens[]) {
   const groups = { model: ["small"], provider: providers };
   const figures = { requests: 2, usage };
   const reports = {
@@ -125,7 +125,7 @@ test("a price notice leaves out requests with an own key and those of other prov
   const changes = comingChanges(catalogOf([OLD, sheet(2_000_000n, 2_000_000n)]), NOW_MS);
   const ofOther = { ...sized(0, 5_000), providerId: "beta" };
   const rows = [sized(0, 100), sized(0, 600, true), ofOther];
-  const deps = depsOf({ ...ZERO_USAGE, prompt: 700 }, ["acme", "beta"], rows);
+  const deps = makeDeps({ ...ZERO_USAGE, prompt: 700 }, ["acme", "beta"], rows);
   expect(await readNotices(deps, "org" as OrgId, changes)).toMatchObject([
     { requests: 2, cost_old_usd: "0.000100", cost_new_usd: "0.000200", is_at_least: false },
   ]);
@@ -133,7 +133,7 @@ test("a price notice leaves out requests with an own key and those of other prov
 
 test("a price notice of an image model has the costs of its tokens, whose sizes are not read", async () => {
   const catalog = catalogOf([OLD, sheet(1_000_000n, 3_000_000n)], { modality: "image" });
-  const deps = depsOf({ ...ZERO_USAGE, completion: 700 }, ["acme"], []);
+  const deps = makeDeps({ ...ZERO_USAGE, completion: 700 }, ["acme"], []);
   const changes = comingChanges(catalog, NOW_MS);
   expect(await readNotices(deps, "org" as OrgId, changes)).toMatchObject([
     { requests: 2, cost_old_usd: "0.001400", cost_new_usd: "0.002100", is_at_least: false },

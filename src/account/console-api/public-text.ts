@@ -1,3 +1,5 @@
+import { takeStart } from "../../kernel/index.ts";
+
 const TEXT_CHARS_MAX = 300;
 
 /**
@@ -10,7 +12,7 @@ export function publicText(text: string, hidden: readonly string[]): string {
   for (const pattern of PATTERNS) shown = shown.replaceAll(pattern, REMOVED);
   shown = shown.replaceAll(/\p{C}+/gu, " ").trim();
   if (shown.length <= TEXT_CHARS_MAX) return shown;
-  return `${shown.slice(0, TEXT_CHARS_MAX - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return `${takeStart(shown, TEXT_CHARS_MAX - 1)}…`;
 }
 
 const REMOVED = "[removed]";

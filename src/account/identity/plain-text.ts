@@ -1,10 +1,9 @@
-import { asText, hiddenCharacters } from "../../kernel/index.ts";
+import { asText, hiddenCharacters, takeStart } from "../../kernel/index.ts";
 
 /** Makes a text from outside safe to store and show; null if nothing is left. */
 export function plainText(text: string | undefined, charsMax: number): string | null {
   const plain = (text ?? "").replaceAll(hiddenCharacters, "").trim();
-  // `slice` may cut a surrogate pair in two; its first half is dropped.
-  const cut = plain.slice(0, charsMax).replace(/[\uD800-\uDBFF]$/, "");
+  const cut = takeStart(plain, charsMax);
   return cut === "" ? null : cut;
 }
 

@@ -1,4 +1,5 @@
 import { isDay } from "./time.ts";
+import { takeStart } from "./visible-text.ts";
 
 export interface ServedModel {
   /** The reported name without invisible characters; if substituted, also without URLs and ARNs. */
@@ -40,8 +41,7 @@ function isDate(text: string): boolean {
 }
 
 function withoutInvisible(text: string): string {
-  const seen = text.replaceAll(/\p{C}/gu, "").trim();
-  return seen.slice(0, NAME_CHARS_MAX).replace(/[\uD800-\uDBFF]$/, "");
+  return takeStart(text.replaceAll(/\p{C}/gu, "").trim(), NAME_CHARS_MAX);
 }
 
 /** Removes URLs, and ARNs (they contain an account): customers must not see either. */

@@ -12,6 +12,11 @@ export const hiddenCharacters: RegExp = new RegExp(`[${HIDDEN}]`, "gu");
 
 const QUOTED_CHARS_MAX = 200;
 
+/** Returns at most `charsMax` UTF-16 units of a text, and never half of a surrogate pair. */
+export function takeStart(text: string, charsMax: number): string {
+  return text.slice(0, charsMax).replace(/[\uD800-\uDBFF]$/, "");
+}
+
 /** Cuts a text for a message, so that one long name in a file cannot fill a terminal. */
 export function cutText(text: string): string {
   return text.length <= QUOTED_CHARS_MAX ? text : `${text.slice(0, QUOTED_CHARS_MAX)}…`;

@@ -1,3 +1,4 @@
+import { takeStart } from "../core/visible-text.ts";
 import { escapeHtml } from "../plain-page/plain-page.ts";
 import type { MailMessage } from "./mailer.ts";
 
@@ -56,5 +57,5 @@ export function nameInMail(name: string): string {
     .replaceAll(/\.(?![\s\d]|$)/g, " ")
     .replaceAll(/ +/g, " ")
     .trim();
-  return plain.slice(0, CHARS_MAX).replace(/[\uD800-\uDBFF]$/, "") || "unnamed";
+  return takeStart(plain, CHARS_MAX) || "unnamed";
 }

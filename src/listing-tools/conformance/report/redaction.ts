@@ -1,4 +1,4 @@
-import { asText, membersOf, textOf } from "../../../kernel/index.ts";
+import { asText, membersOf, takeStart, textOf } from "../../../kernel/index.ts";
 import type { EvidenceValue, Finding } from "./finding.ts";
 
 export const PROVIDER_TEXT_CHARS_MAX = 300;
@@ -43,7 +43,7 @@ export class Redaction {
       .replaceAll(/\p{C}+/gu, " ")
       .trim();
     if (shown.length <= PROVIDER_TEXT_CHARS_MAX) return shown;
-    return `${shown.slice(0, PROVIDER_TEXT_CHARS_MAX - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+    return `${takeStart(shown, PROVIDER_TEXT_CHARS_MAX - 1)}…`;
   }
 }
 
