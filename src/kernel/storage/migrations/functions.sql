@@ -340,40 +340,28 @@ begin
   if v_closes then
     v_position := nextval('ledger_position');
     v_now := closing_time();
-    -- If two closings name one attempt, the nested-loop join meets the first one first. Of the
-    -- returned columns, those that later parts use come first, because reading a column also reads
-    -- the columns before it.
-    with released as (
-      delete from hold h
-      using (
-        select t.*, div(t.cost, 1000000) as micro,
-          case when t.basis = 'unknown_after_crash' then 'unknown_after_crash'
-            when t.basis = 'none' then 'void' else 'settled' end as state
-        from unnest(p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
-          p_completion, p_internal_reasoning, p_cache_write_1h, p_cost, p_owed, p_status, p_error,
-          p_started_ms, p_first_byte_ms, p_duration_ms, p_final, p_served_model, p_substituted,
-          p_remaining_rpm, p_remaining_tpm, p_queue_ms, p_retry_after, p_dropped_params)
-          with ordinality as t(id, outcome, basis, prompt, cached_prompt, cache_write, completion,
-            internal_reasoning, cache_write_1h, cost, owed, status, error, started_ms,
-            first_byte_ms, duration_ms, final, served_model, substituted,
-            remaining_rpm, remaining_tpm, queue_ms, retry_after, dropped_params, n)
-      ) q
-      where h.attempt_id = q.id and not h.annulled
-      returning q.n, h.attempt_id, h.org_id, h.key_id, h.provider_id, h.month, h.reserve, q.state,
-        case q.state when 'settled' then least(q.micro, h.reserve)
-          when 'void' then 0 else h.reserve end::bigint as debit,
-        case q.state when 'settled' then greatest(q.micro - h.reserve, 0) else 0 end::bigint
-          as overrun,
-        case q.state when 'settled' then margin_of(q.cost, q.owed) else 0 end as margin,
-        h.request_id, h.ordinal, h.model_id, h.upstream_model_id, h.price_pin_id, h.route,
-        h.stream, h.instance_id, h.epoch, h.estimated_tokens, h.resumable, h.provider_job_id,
-        h.opened_position, h.created_at, q.outcome, q.basis, q.prompt, q.cached_prompt,
-        q.cache_write, q.completion, q.internal_reasoning, q.cache_write_1h,
-        case q.state when 'settled' then q.cost end as cost,
-        case q.state when 'settled' then q.owed end as owed, q.status, q.error, q.served_model,
-        q.substituted, q.final, to_timestamp(q.started_ms / 1000.0) as started_at,
-        q.first_byte_ms, q.duration_ms, q.remaining_rpm, q.remaining_tpm, q.queue_ms, q.retry_after,
-        q.dropped_params
+    -- The closings are read by subscript and not joined: a plan that was made while `hold` was
+    -- empty would read all closings once for each hold. If two closings name one attempt,
+    -- array_position returns the first. Of the columns of `released`, those that later parts use
+    -- come first, because reading a column also reads the columns before it.
+    with gone as (
+      delete from hold h where h.attempt_id = any (p_closed) and not h.annulled
+      returning h.*, array_position(p_closed, h.attempt_id) as n
+    ), priced as (
+      select *, div(p_cost[n], 1000000) as micro,
+        case p_basis[n] when 'unknown_after_crash' then 'unknown_after_crash'
+          when 'none' then 'void' else 'settled' end as state
+      from gone
+    ), released as (
+      select n, attempt_id, org_id, key_id, provider_id, month, reserve, state,
+        case state when 'settled' then least(micro, reserve)
+          when 'void' then 0 else reserve end::bigint as debit,
+        case state when 'settled' then greatest(micro - reserve, 0) else 0 end::bigint as overrun,
+        case state when 'settled' then margin_of(p_cost[n], p_owed[n]) else 0 end as margin,
+        request_id, ordinal, p_final[n] as final, created_at, model_id, upstream_model_id,
+        price_pin_id, route, stream, instance_id, epoch, estimated_tokens, resumable,
+        provider_job_id, opened_position
+      from priced
     ), finished as (
       insert into attempt (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
         upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens,
@@ -384,12 +372,15 @@ begin
         remaining_rpm, remaining_tpm, queue_ms, retry_after, dropped_params)
       select attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
         upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens,
-        reserve, month, r.state, resumable, provider_job_id, outcome, basis, prompt,
-        cached_prompt, cache_write, completion, internal_reasoning, cost, debit, overrun, status,
-        error, served_model, substituted, true, started_at, first_byte_ms, duration_ms,
-        opened_position, v_position, created_at, v_now, cache_write_1h, owed,
-        remaining_rpm, remaining_tpm, queue_ms, retry_after, dropped_params
-      from released r
+        reserve, month, state, resumable, provider_job_id, p_outcome[n], p_basis[n], p_prompt[n],
+        p_cached_prompt[n], p_cache_write[n], p_completion[n], p_internal_reasoning[n],
+        case state when 'settled' then p_cost[n] end, debit, overrun, p_status[n], p_error[n],
+        p_served_model[n], p_substituted[n], true, to_timestamp(p_started_ms[n] / 1000.0),
+        p_first_byte_ms[n], p_duration_ms[n], opened_position, v_position, created_at, v_now,
+        p_cache_write_1h[n], case state when 'settled' then p_owed[n] end,
+        p_remaining_rpm[n], p_remaining_tpm[n], p_queue_ms[n], p_retry_after[n],
+        p_dropped_params[n]
+      from released
     ), wallet as (
       update account w set reserved = w.reserved - t.reserve, debits = w.debits + t.debit
       from (
@@ -642,6 +633,9 @@ create function close_batch(
 declare
   v_position bigint;
   v_now timestamptz;
+  -- Organizations and requests of all known attempts.
+  v_orgs text[];
+  v_requests uuid[];
   v_undecided integer[];
   v_corrected integer[];
   -- These ids bound the days of the attempts, so that the plans open no other partition.
@@ -649,12 +643,18 @@ declare
   v_last constant bigint := (select max(id) from unnest(p_closed) as t(id));
 begin
   perform enter_settlement_gate();
+  -- Because of `offset 0`, the plan looks up one attempt at a time, even if it was made while the
+  -- day had no attempts.
+  select array_agg(known.org_id), array_agg(known.request_id) into v_orgs, v_requests
+  from unnest(p_closed) as t(id) cross join lateral (
+    select org_id, request_id from hold where attempt_id = t.id
+    union all
+    select org_id, request_id from attempt
+    where attempt_id = t.id and attempt_id between v_first and v_last
+    offset 0
+  ) known;
   -- Locks all wallets in one order: those of open attempts, and of attempts that may be corrected.
-  perform lock_wallets(array(
-    select org_id from hold where attempt_id = any (p_closed)
-    union
-    select org_id from attempt
-    where attempt_id = any (p_closed) and attempt_id between v_first and v_last));
+  perform lock_wallets(v_orgs);
   select l.closed_row, l.closed_code, l.debited, l.over
   into closed_row, closed_code, debited, over
   from ledger_batch('', 0, p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
@@ -665,10 +665,7 @@ begin
   v_undecided := array(select t.n from unnest(closed_row, closed_code) as t(n, code)
     where t.code = 0);
   if cardinality(v_undecided) = 0 then
-    perform join_attempts(t.orgs, t.requests, v_first, v_last) from (
-      select array_agg(org_id) as orgs, array_agg(request_id) as requests from attempt
-      where attempt_id = any (p_closed) and attempt_id between v_first and v_last
-    ) t;
+    perform join_attempts(v_orgs, v_requests, v_first, v_last);
     return;
   end if;
 
@@ -761,10 +758,7 @@ begin
       set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
   )
   select array_agg(c.n) into v_corrected from corrected c;
-  perform join_attempts(t.orgs, t.requests, v_first, v_last) from (
-    select array_agg(org_id) as orgs, array_agg(request_id) as requests from attempt
-    where attempt_id = any (p_closed) and attempt_id between v_first and v_last
-  ) t;
+  perform join_attempts(v_orgs, v_requests, v_first, v_last);
 
   select array_agg(t.n order by t.n),
     array_agg(case when t.code = 1 then 1 when x.attempt_id is null then 3
