@@ -69,7 +69,8 @@ async function rowsRead(): Promise<ReadonlyMap<string, number>> {
     select regexp_replace(relname, '^attempt_.*', 'attempt') as name,
       sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as read
     from pg_stat_user_tables
-    where relname in ('hold', 'account', 'spend', 'transfer') or relname like 'attempt%'
+    where relname in ('org', 'hold', 'account', 'spend', 'transfer')
+      or relname like 'attempt%'
     group by 1`);
   return new Map(rows.map((row) => [String(row["name"]), Number(row["read"])]));
 }
@@ -121,7 +122,7 @@ async function trouble(): Promise<void> {
   }, 4 * BATCH);
 }
 
-/** Fills the tables with open and ended attempts that no batch needs. */
+/** Fills the tables with attempts, organizations, wallets and sums that no batch needs. */
 async function fill(): Promise<void> {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   for (let made = 0; made < HOLDS; made += 500) await holdsOf(org, 500);
@@ -134,6 +135,18 @@ async function fill(): Promise<void> {
       0, now()
     from generate_series(0, ${JOURNAL_ROWS - 1n}) as n`;
   await lane.run({ name: `fill behind ${lastAttempt}`, text }, [org.orgId, org.keyId]);
+  const others = `
+    with other as (
+      insert into org (org_id, name, email, email_verified)
+      select 'other-' || ${lastAttempt} || '-' || n, 'other', 'other@example.com', true
+      from generate_series(1, ${HOLDS}) as n returning org_id
+    ), wallet as (
+      insert into account (account_id, org_id) select 'wallet:' || org_id, org_id from other
+    )
+    insert into spend (scope, id, month)
+    select scope, org_id, date_trunc('month', now() at time zone 'utc')
+    from other cross join (values ('org'), ('key')) as t(scope)`;
+  await lane.run({ name: `others behind ${lastAttempt}`, text: others }, []);
 }
 
 describe("with plans made for empty tables that have filled up since", () => {

@@ -331,11 +331,12 @@ begin
       v_holds := false;
     end if;
   end if;
-  perform 1 from account where account_id in (
-    select 'wallet:' || org_id from hold where attempt_id = any (p_closed)
+  perform 1 from (
+    select 'wallet:' || org_id as id from hold where attempt_id = any (p_closed)
     union
     select 'wallet:' || org from unnest(p_org) as t(org) where v_holds
-  ) order by account_id for update;
+    order by id
+  ) t cross join lateral (select from account w where w.account_id = t.id for update) as locked;
 
   if v_closes then
     v_position := nextval('ledger_position');
@@ -381,22 +382,13 @@ begin
         p_remaining_rpm[n], p_remaining_tpm[n], p_queue_ms[n], p_retry_after[n],
         p_dropped_params[n]
       from released
-    ), wallet as (
-      update account w set reserved = w.reserved - t.reserve, debits = w.debits + t.debit
-      from (
-        select org_id, sum(reserve)::bigint as reserve, sum(debit)::bigint as debit
-        from released group by org_id
-      ) t
-      where w.account_id = 'wallet:' || t.org_id
     ), spent as (
-      update spend s set reserved = s.reserved - t.reserve, settled = s.settled + t.debit
-      from (
-        select case grouping(org_id) when 0 then 'org' else 'key' end as scope,
-          coalesce(org_id, key_id) as id, month, sum(reserve)::bigint as reserve,
-          sum(debit)::bigint as debit
-        from released group by grouping sets ((org_id, month), (key_id, month))
-      ) t
-      where s.scope = t.scope and s.id = t.id and s.month = t.month
+      insert into spend as s (scope, id, month, reserved, settled)
+      select case grouping(org_id) when 0 then 'org' else 'key' end, coalesce(org_id, key_id),
+        month, sum(reserve), sum(debit)
+      from released group by grouping sets ((org_id, month), (key_id, month))
+      on conflict (scope, id, month) do update
+        set reserved = s.reserved - excluded.reserved, settled = s.settled + excluded.settled
     ), spent_day as (
       -- Only keys with a daily or weekly cap have rows in spend_day.
       update spend_day s set settled = s.settled + t.debit
@@ -418,18 +410,22 @@ begin
         case when margin > 0 then 'accrual:' else 'margin:' end || provider_id,
         case when margin > 0 then 'margin:' else 'accrual:' end || provider_id, abs(margin)
       from released where margin <> 0
-      returning debit_account, credit_account, amount
-    ), platform as (
-      insert into account as h (account_id, debits, credits)
-      select t.account_id, sum(t.debits), sum(t.credits) from (
-        select credit_account as account_id, 0::bigint as debits, amount as credits from moved
+      returning kind, debit_account, credit_account, amount
+    ), balances as (
+      insert into account as h (account_id, debits, credits, reserved)
+      select t.account_id, sum(t.debits), sum(t.credits), sum(t.reserved) from (
+        select credit_account as account_id, 0::bigint as debits, amount as credits,
+          0::bigint as reserved
+        from moved
         union all
-        select debit_account, amount, 0 from moved
+        select debit_account, amount, 0, 0 from moved where kind <> 'settle'
+        union all
+        select 'wallet:' || org_id, sum(debit), 0, sum(reserve) from released group by org_id
       ) t
-      where t.account_id not like 'wallet:%'
       group by t.account_id order by t.account_id
       on conflict (account_id) do update
-        set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
+        set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits,
+          reserved = h.reserved - excluded.reserved
     )
     select array_agg(r.n), array_agg(1), array_agg(r.debit), array_agg(r.overrun),
       array_agg(r.org_id) filter (where r.ordinal > 1 or not r.final),
@@ -480,7 +476,7 @@ begin
       select t.org, t.key, sum(t.amount) as amount
       from unnest(p_org, p_key, p_reserve) as t(org, key, amount) group by 1, 2
     ) as l
-    left join api_key k on k.key_id = l.key and k.org_id = l.org
+    left join lateral (select * from api_key where key_id = l.key offset 0) k on k.org_id = l.org
     left join lateral (
       select coalesce(sum(settled) filter (where month = v_month), 0) as settled,
         coalesce(sum(reserved), 0) as reserved
@@ -504,10 +500,14 @@ begin
     bool_or(l.is_daily)
   into v_tight, v_is_daily
   from org_line l
-  left join org o on o.org_id = l.org
-  left join account w on w.account_id = 'wallet:' || l.org
-  left join spend s on o.cap_micro_usd is not null
-    and s.scope = 'org' and s.id = l.org and s.month = v_month;
+  left join lateral (select * from org where org_id = l.org offset 0) o on true
+  left join lateral (
+    select * from account where account_id = 'wallet:' || l.org offset 0
+  ) w on true
+  left join lateral (
+    select settled from spend where o.cap_micro_usd is not null
+      and scope = 'org' and id = l.org and month = v_month offset 0
+  ) s on true;
 
   -- The holds of the organizations that fail this check are checked one by one, as they arrived.
   if v_tight is not null then
@@ -603,9 +603,9 @@ begin
     where u.refused is not true
     returning org_id, key_id, reserve
   ), wallet as (
-    update account w set reserved = w.reserved + t.amount
-    from (select org_id, sum(reserve)::bigint as amount from taken group by org_id) t
-    where w.account_id = 'wallet:' || t.org_id
+    insert into account as w (account_id, reserved)
+    select 'wallet:' || org_id, sum(reserve) from taken group by org_id
+    on conflict (account_id) do update set reserved = w.reserved + excluded.reserved
   )
   insert into spend as s (scope, id, month, reserved)
   select case grouping(org_id) when 0 then 'org' else 'key' end, coalesce(org_id, key_id),
