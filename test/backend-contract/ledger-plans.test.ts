@@ -50,13 +50,16 @@ beforeAll(async () => {
     end loop; end $$`);
 });
 
-async function holdsOf(
-  org: Awaited<ReturnType<typeof orgWithKey>>,
-  count = BATCH,
-): Promise<readonly ReserveRow[]> {
-  const holds = Array.from({ length: count }, () =>
+type OrgWithKey = Awaited<ReturnType<typeof orgWithKey>>;
+
+function newHolds(org: OrgWithKey, count: number): readonly ReserveRow[] {
+  return Array.from({ length: count }, () =>
     reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, 1n),
   );
+}
+
+async function holdsOf(org: OrgWithKey, count = BATCH): Promise<readonly ReserveRow[]> {
+  const holds = newHolds(org, count);
   await runBatch(lane, { member, closings: [], holds });
   return holds;
 }
@@ -98,6 +101,17 @@ async function roll(): Promise<void> {
       open = holds;
     }
   }, ROLLS);
+}
+
+/** Runs a batch whose holds are checked one by one, because the balance covers only half of them. */
+async function shortOfCredit(): Promise<void> {
+  const org = await orgWithKey(backend, { creditMicroUsd: BigInt(BATCH / 2) });
+  await expectFewReads(async () => {
+    const holds = newHolds(org, BATCH);
+    const { outcomes } = await runBatch(lane, { member, closings: [], holds });
+    const refused = outcomes.filter(({ kind }) => kind === "low_balance");
+    expect(refused).toHaveLength(BATCH / 2);
+  }, BATCH);
 }
 
 /** Runs late closings, corrections and annulments, which are called when something went wrong. */
@@ -158,6 +172,7 @@ describe("with plans made for empty tables that have filled up since", () => {
     await fill();
   });
   test("a thousand rolls, of a closing and a hold each, read a few rows each", roll);
+  test("holds that are checked one by one read a few rows each", shortOfCredit);
   test("late closings, corrections and annulments read a few rows each", trouble);
 });
 
@@ -167,5 +182,6 @@ describe("with planner statistics of a long journal and many holds", () => {
     await backend.query("analyze");
   });
   test("a thousand rolls, of a closing and a hold each, read a few rows each", roll);
+  test("holds that are checked one by one read a few rows each", shortOfCredit);
   test("late closings, corrections and annulments read a few rows each", trouble);
 });

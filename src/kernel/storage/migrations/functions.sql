@@ -383,6 +383,8 @@ begin
         p_dropped_params[n]
       from released
     ), spent as (
+      -- The rows exist since the holds. An update would join them, and its plan may read a whole
+      -- table for each batch; a conflict is looked up.
       insert into spend as s (scope, id, month, reserved, settled)
       select case grouping(org_id) when 0 then 'org' else 'key' end, coalesce(org_id, key_id),
         month, sum(reserve), sum(debit)
@@ -462,7 +464,8 @@ begin
 
   -- Checks whole organizations first: if all new holds of an organization together are within its
   -- balance, its cap and the caps of its keys, each hold is, in any order. An organization without
-  -- a wallet never passes this check.
+  -- a wallet never passes this check. Because of `offset 0`, the plan looks up one row at a time,
+  -- however small the tables were when it was made.
   with key_line as (
     select l.org, l.amount,
       k.cap_day_micro_usd is not null or k.cap_week_micro_usd is not null as is_daily,
@@ -528,7 +531,9 @@ begin
       left join org o on o.org_id = t.org
       left join account w on w.account_id = 'wallet:' || t.org
       left join api_key k on k.key_id = t.key and k.org_id = o.org_id
-      left join spend so on so.scope = 'org' and so.id = t.org and so.month = v_month
+      left join lateral (
+        select settled from spend where scope = 'org' and id = t.org and month = v_month offset 0
+      ) so on true
       left join lateral (
         select coalesce(sum(s.settled) filter (where s.month = v_month), 0) as settled,
           coalesce(sum(s.reserved), 0) as reserved
