@@ -296,7 +296,7 @@ create function ledger_batch(
 ) language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
-  -- An empty batch runs every statement, so that all are planned before a customer waits.
+  -- An empty batch runs all statements of an ordinary one, to plan them before a customer waits.
   v_closes constant boolean := cardinality(p_closed) > 0 or cardinality(p_attempt) = 0;
   v_holds boolean := cardinality(p_attempt) > 0 or cardinality(p_closed) = 0;
   v_position bigint;
@@ -341,10 +341,10 @@ begin
   if v_closes then
     v_position := nextval('ledger_position');
     v_now := closing_time();
-    -- The closings are read by subscript and not joined: a plan that was made while `hold` was
-    -- empty would read all closings once for each hold. If two closings name one attempt,
-    -- array_position returns the first. Of the columns of `released`, those that later parts use
-    -- come first, because reading a column also reads the columns before it.
+    -- The closings are read by subscript and not joined: a join that was planned while `hold` was
+    -- empty reads all closings once for each hold. If two closings name one attempt, array_position
+    -- returns the first. Of the columns of `released`, those that later parts use come first,
+    -- because reading a column also reads the columns before it.
     with gone as (
       delete from hold h where h.attempt_id = any (p_closed) and not h.annulled
       returning h.*, array_position(p_closed, h.attempt_id) as n
@@ -383,8 +383,8 @@ begin
         p_dropped_params[n]
       from released
     ), spent as (
-      -- The rows exist since the holds. An update would join them, and its plan may read a whole
-      -- table for each batch; a conflict is looked up.
+      -- The holds created these rows. An update would join them, and its plan may read the whole
+      -- table in each batch; an upsert finds each row by its key.
       insert into spend as s (scope, id, month, reserved, settled)
       select case grouping(org_id) when 0 then 'org' else 'key' end, coalesce(org_id, key_id),
         month, sum(reserve), sum(debit)
@@ -414,6 +414,7 @@ begin
       from released where margin <> 0
       returning kind, debit_account, credit_account, amount
     ), balances as (
+      -- The wallets exist; their `excluded.reserved` is the amount that is released.
       insert into account as h (account_id, debits, credits, reserved)
       select t.account_id, sum(t.debits), sum(t.credits), sum(t.reserved) from (
         select credit_account as account_id, 0::bigint as debits, amount as credits,
