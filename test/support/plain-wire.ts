@@ -151,8 +151,7 @@ export const plainWire: Wire = {
     encoder: () => encoder,
     relay: () => new StreamTranslation(new PlainDecoder(), encoder),
   },
-  errorBody: ({ class: problem, message }: Refusal) =>
-    Buffer.from(JSON.stringify({ problem, message })),
+  errorBody: ({ class: problem, message }: Refusal) => JSON.stringify({ problem, message }),
   authHeader: (key) => ["x-plain-key", key],
   keyCheck: { path: "/plain/models", headers: {} },
 };

@@ -19,7 +19,7 @@ export interface Wire {
   readonly requests: RequestCodec;
   readonly answers: AnswerCodec;
   readonly streams: StreamCodec;
-  errorBody(refusal: Refusal, requestId: string): Buffer;
+  errorBody(refusal: Refusal, requestId: string): string;
   authHeader(key: string): readonly [name: string, value: string];
   /** A request that costs nothing and shows whether a provider accepts a key. */
   readonly keyCheck: KeyCheck;

@@ -99,8 +99,8 @@ interface ErrorBody {
   readonly error: { readonly message: string };
 }
 
-function parse(body: Buffer): ErrorBody {
-  return JSON.parse(body.toString("utf8")) as ErrorBody;
+function parse(body: string): ErrorBody {
+  return JSON.parse(body) as ErrorBody;
 }
 
 test.each([
@@ -138,8 +138,8 @@ describe.each(WIRES)("an overflow that a provider of %s reports after output", (
     bridge.push(Buffer.from(OVERFLOW[upstream]));
     const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
     expect(reported.class).toBe("context_overflow");
-    const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
-    const { error } = parse(Buffer.from(last.slice(last.indexOf("{"))));
+    const last = bridge.fail(reported, costUsd).trimEnd().split("\n\n").at(-1) ?? "";
+    const { error } = parse(last.slice(last.indexOf("{")));
     expect(error.message).toMatch(expected);
   });
 });

@@ -91,12 +91,12 @@ function answerBytes(
   const requestId = createRequestId(clock.nowMs());
   const body = routes.wires.ofPath(path).errorBody(value, requestId);
   const list = baseHeaders(requestId);
-  list.push("content-type", "application/json", "content-length", String(body.length));
+  list.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
   addRefusalHeaders(list, value);
   list.push("connection", "close");
   let head = `HTTP/1.1 ${value.status} ${STATUS_CODES[value.status] ?? ""}\r\n`;
   for (let at = 0; at < list.length; at += 2) head += `${list[at]}: ${list[at + 1]}\r\n`;
-  socket.write(Buffer.concat([Buffer.from(`${head}\r\n`), body]));
+  socket.write(`${head}\r\n${body}`);
   closeConnection(socket, lingerMs);
   metrics.request("unknown", value.status, value.class);
   log.unreadable(requestId, value);

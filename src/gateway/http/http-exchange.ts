@@ -184,14 +184,14 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     if (this.gone || this.committed) return;
     const body = this.#input.errorWire.errorBody(refusal, this.requestId);
     const list = this.#input.baseHeaders(this.requestId);
-    list.push("content-type", "application/json", "content-length", String(body.length));
+    const bytes = Buffer.byteLength(body);
+    list.push("content-type", "application/json", "content-length", String(bytes));
     addServedHeaders(list, headers);
     addRefusalHeaders(list, refusal);
     if (this.#lingerMs !== undefined) list.push("connection", "close");
     this.isAnswered = true;
     this.#input.response.writeHead(refusal.status, list);
-    // Node writes a text in one piece with the headers, which saves 5 to 10 % of a refused request.
-    this.#endWith([body.toString()], body.length);
+    this.#endWith([body], bytes);
     if (this.#lingerMs !== undefined) closeConnection(this.#input.request.socket, this.#lingerMs);
   }
 

@@ -92,8 +92,8 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
     return writeAnswer(answer, this.#open, costUsd);
   }
 
-  fail(refusal: Refusal): Buffer {
-    if (this.#isClosed) return Buffer.alloc(0);
+  fail(refusal: Refusal): string {
+    if (this.#isClosed) return "";
     this.#isClosed = true;
     this.#conclude(failedRead(this.failure ?? { refusal, ...FINAL }));
     return openaiChat.errorBody(refusal, this.#open.requestId);

@@ -64,7 +64,7 @@ export interface AnswerBridge {
    * Returns the last bytes of a failed answer: an error body; in a stream, an error event, after
    * the usage if the wire reports usage before an error.
    */
-  fail(refusal: Refusal, costUsd: string): Output;
+  fail(refusal: Refusal, costUsd: string): string;
   /** Bytes that keep a silent stream open; undefined after its end, and for JSON answers. */
   keepAlive(): Output | undefined;
 }

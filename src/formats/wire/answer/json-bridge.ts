@@ -30,7 +30,7 @@ export interface JsonBridgeOptions {
   /** Fails if the answer is unusable, or if the client's wire cannot express it. */
   readonly read: (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
   readonly note: ServedModelNote;
-  readonly renderError: (refusal: Refusal) => Buffer;
+  readonly renderError: (refusal: Refusal) => string;
   /** Maximum size of the body. Default: `ANSWER_BYTES_MAX`. */
   readonly bytesMax?: number;
   /** Default: `classifyEmbeddedError`. Undefined: a body with `error` is still an answer. */
@@ -71,8 +71,8 @@ export class JsonBridge extends BaseBridge implements AnswerBridge {
     return this.#answer?.bodyText(costUsd) ?? "";
   }
 
-  fail(refusal: Refusal): Buffer {
-    if (this.#isClosed) return Buffer.alloc(0);
+  fail(refusal: Refusal): string {
+    if (this.#isClosed) return "";
     this.#isClosed = true;
     this.failure ??= { refusal, ...FINAL };
     return this.#options.renderError(refusal);

@@ -113,7 +113,7 @@ export function toWord(reason: FinishReason): string {
   return WORDS[reason];
 }
 
-export function errorBody(refusal: Refusal, requestId: string): Buffer {
+export function errorBody(refusal: Refusal, requestId: string): string {
   const body = {
     type: "error",
     error: {
@@ -123,5 +123,5 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
     },
     request_id: requestId,
   };
-  return Buffer.from(JSON.stringify(body));
+  return JSON.stringify(body);
 }

@@ -11,7 +11,7 @@ test("a request with a thread is refused with the error that the official client
   expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
   expect(refused.message).toMatch(/^thread is not taken/);
   const body = anthropicMessages.errorBody(refused, "r");
-  expect(JSON.parse(body.toString())).toMatchObject({
+  expect(JSON.parse(body)).toMatchObject({
     error: { type: "invalid_request_error", details: { error_code: "thread_unsupported_request" } },
   });
   const client = new Anthropic({

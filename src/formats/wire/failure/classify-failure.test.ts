@@ -273,7 +273,7 @@ describe("a provider that blames the request", () => {
     const quoted = "the provider refused the request: tools.0.name: must match ^[a-z]+$.";
     expect(reported).toMatchObject({ class: "upstream_error", status, message: quoted });
     expect(failover).toBe(false);
-    const body = JSON.parse(anthropicMessages.errorBody(reported, "r").toString()) as object;
+    const body = JSON.parse(anthropicMessages.errorBody(reported, "r")) as object;
     expect(body).toMatchObject({
       error: { type: "invalid_request_error", error_type: "upstream_error" },
     });

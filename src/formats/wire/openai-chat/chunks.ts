@@ -256,7 +256,7 @@ function detailTexts(details: unknown): string {
   return details.map((detail) => textOf(asObject(detail)?.["text"])).join("");
 }
 
-export function errorBody(refusal: Refusal, requestId: string): Buffer {
+export function errorBody(refusal: Refusal, requestId: string): string {
   const body = {
     error: {
       code: refusal.class,
@@ -266,7 +266,7 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
     },
     request_id: requestId,
   };
-  return Buffer.from(JSON.stringify(body));
+  return JSON.stringify(body);
 }
 
 const OVERFLOW_SIGN = "context_length_exceeded";

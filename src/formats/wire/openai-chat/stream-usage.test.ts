@@ -59,7 +59,7 @@ describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
       const first = { wire_a: chunks({ ...hi, usage }), wire_b: events(start, word) };
       bridge.push(Buffer.from(first[upstream]));
       bridge.takeOutput();
-      const all = chunksOf(bridge.fail(refusal("upstream_error", "x"), costUsd).toString());
+      const all = chunksOf(bridge.fail(refusal("upstream_error", "x"), costUsd));
       expect(all).toHaveLength(2);
       expect(all[0]).toMatchObject({ usage: { cost: 0.001932 } });
       expect(all[0]?.choices).toHaveLength(wantsUsageChunk ? 0 : 1);
@@ -224,7 +224,7 @@ test.each(upstreams)("the cost of earlier attempts is sent before the error of %
       const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
       bridge.push(Buffer.from(upstream === "wire_a" ? chunks(hi) : events(bare, word)));
       bridge.takeOutput();
-      return chunksOf(bridge.fail(refusal("upstream_error", "x"), cost).toString());
+      return chunksOf(bridge.fail(refusal("upstream_error", "x"), cost));
     };
     const [known, error] = fail("0.25");
     expect(known?.usage).toMatchObject({ prompt_tokens: 0, cost: 0.25 });
@@ -322,7 +322,7 @@ test.each(upstreams)(
     );
     bridge.takeOutput();
     expect(bridge.reportedCostUsd).toBe("0.02");
-    const all = chunksOf(bridge.fail(refusal("upstream_error", "x"), "0").toString());
+    const all = chunksOf(bridge.fail(refusal("upstream_error", "x"), "0"));
     expect(all).toMatchObject([{ error: {} }]);
   },
 );
